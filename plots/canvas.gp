@@ -2,6 +2,26 @@
 # draws; or characters, on standard output.
 wide = wide > 30000 ? 30000 : wide
 high = high > 30000 ? 30000 : high
+# In a column of a paper: letters of 7 points, the legend above, and neither title nor words below,
+# which a caption and a table are. A script may set upper and lower, lines above and below the axes,
+# and tall, their height as a part of the width.
+if (paper_width > 0) {
+  wide = 143 * paper_width
+  lines = entries > 0 ? entries : 2 * words(names) + 2
+  upper = upper > 0 ? upper : 1
+  lower = lower > 0 ? lower : 3.4
+  high = tall * wide + 17 * (upper + lower + 1.2 * lines)
+  unset title
+  if (exists('below_last')) { do for [i=500:below_last] { unset label i } }
+  set key at screen 0.5, screen 0.99 top center vertical maxcols 1 Left reverse samplen 2 spacing 1.1
+  set tmargin 1.2 * lines + upper
+  set bmargin lower
+  set lmargin 8
+  set rmargin 2.5
+  # Long words of the legend in smaller letters, so that none is cut off.
+  words_fit = key_letters > 36 ? 36.0 / key_letters : 1.0
+  set key font face.sprintf(',%.1f', (picture eq 'pdf' ? 7 : 13) * words_fit)
+}
 if (picture eq 'characters') {
   set terminal dumb noenhanced size 118, 40
 }
@@ -12,6 +32,8 @@ if (picture eq 'svg') {
   set terminal svg noenhanced size wide, high font face.',13' background 'white'
 }
 if (picture eq 'pdf') {
-  set terminal pdfcairo noenhanced size wide / 100.0, high / 100.0 font face.',10' background 'white'
+  set terminal pdfcairo noenhanced background 'white' font face.(paper_width > 0 ? ',7' : ',10') \
+    size (paper_width > 0 ? paper_width : wide / 100.0), \
+    high / (paper_width > 0 ? wide / paper_width : 100.0)
 }
 if (picture ne 'characters') { set output output.'.'.picture }

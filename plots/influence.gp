@@ -18,13 +18,17 @@ stats csv using (column('share')) nooutput name 'SHARE'
 set xrange [-0.6:SHARE_records - 0.4]
 stats csv using (column('share_feasible')) nooutput name 'FEASIBLE'
 set yrange [0:1.18 * 100 * more(SHARE_max, FEASIBLE_max)]
+stats csv using (letters = more(letters, strlen(strcol('choice'))), 0) nooutput
+wide = more(wide, 150 + 9.5 * letters * SHARE_records)
+entries = 3; lower = 1 + 0.62 * letters
+if (paper_width > 0) { set xtics rotate by 90 right }
 percent(name) = 100 * column(name)
-written(name) = sprintf('%.1f', percent(name))
+written(name) = paper_width > 0 ? '' : sprintf('%.1f', percent(name))
 
 do for [picture in pictures] {
   load canvas
   plot csv using (column(0) - 0.19):(percent('share')):xticlabels(strcol('choice')) \
-    with boxes lc rgb '#0072B2' title 'out of memory is 0 flop/s', \
+    with boxes lc rgb '#08519C' title 'out of memory is 0 flop/s', \
     csv using (column(0) + 0.19):(percent('share_feasible')) with boxes lc rgb '#E69F00' \
     title 'over what can run', \
     csv using (column(0) - 0.37):(percent('alone')):(0.36):(0) with vectors nohead lw 3 \

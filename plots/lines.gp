@@ -27,11 +27,12 @@ load plots.'/tics.gp'
 below_column = 'grid'; below_title = 'x.y.z.data'; below_lines = ''
 load plots.'/words_below.gp'
 set title heading.', '.fidelity noenhanced
-set xlabel axis noenhanced offset 0, -2.2
+set xlabel axis noenhanced offset 0, (paper_width > 0 ? 0 : -2.2)
 set bmargin 6.5
 set ylabel 'more seconds than the reference, %'
 if (X_max > 3 * X_min) { set logscale x 2; set xrange [X_min / 1.15 : X_max * 1.15] }
 set yrange [bottom - room : top + room]
+entries = words(names) + 1 + (any_bar > 0); key_letters = more(letters, strlen(reference))
 
 do for [picture in pictures] {
   load canvas

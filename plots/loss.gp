@@ -33,11 +33,17 @@ if (STEP_max == STEP_min) { set xrange [STEP_min - 1:STEP_max + 1] }
 set label 1 sprintf('guessing by frequency: %.2f nats', ENTROPY_mean) \
   at graph 0.985, first ENTROPY_mean right offset 0, 0.6 tc rgb '#555555'
 
+# Where runs went on from a checkpoint.
+resumes = 0
+stats csv using (resumes = resumes + column('resumed'), 0) nooutput
+
 do for [picture in pictures] {
   load canvas
-  plot csv using (column('step')):(column('training_loss')) with lines lw 1 \
-    lc rgb '#56B4E9' title 'training', \
+  plot csv using (column('resumed') == 1 ? column('step') : NaN):(0):(0):(top) with vectors nohead \
+    lw 1.2 dashtype 3 lc rgb dark title (resumes > 0 ? 'resumed' : ''), \
+    csv using (column('step')):(column('training_loss')) with lines lw 1 \
+    lc rgb '#8CC4E8' title 'training', \
     csv using (column('step')):(column('validation_loss')) with linespoints lw 2.5 pt 7 ps 0.9 \
-    lc rgb '#D55E00' title 'validation', \
+    lc rgb '#000000' title 'validation', \
     [STEP_min:STEP_max] ENTROPY_mean with lines dashtype 2 lw 1.5 lc rgb '#555555' notitle
 }

@@ -34,6 +34,8 @@ set bmargin 2 + 0.3 * letters
 high = 550 + 5.4 * letters
 wide = more(90 * VALUE_records + 110 + 6.5 * letters, 800)
 
+entries = 0.5; upper = 1; lower = 2 + 0.47 * letters
+if (paper_width > 0) { set xtics rotate by 90 right }
 bar(_) = strcol('bar').'  '.grid(strcol('grid'))
 do for [picture in pictures] {
   load canvas

@@ -10,6 +10,7 @@ high = 560
 fish = ''
 times = ''
 stats csv using (names = with_text(names, strcol('series')), \
+  letters = more(letters, strlen(strcol('series'))), \
   fish = column('goldfish') == 1 ? with_text(fish, strcol('series')) : fish, \
   times = with_text(times, strcol('repetitions')), 0) nooutput
 goldfish(i) = is_in(fish, word(names, i))
@@ -28,6 +29,7 @@ set offsets 0.3, 0.3, 0, 0
 set yrange [-2:102]
 set grid noxtics ytics
 set key inside top left Left reverse
+entries = words(names); key_letters = letters
 
 do for [picture in pictures] {
   load canvas

@@ -1,12 +1,18 @@
 # Sets parts (columns), titles and shades (colours) of what a batch's seconds consist of: those parts
 # that some row has for more than a millisecond, or a thousandth of the longest compute if that is less.
-all_parts = '"compute_s|compute|#999999" "exposed_x_s|exposed, x|#0072B2" "exposed_y_s|exposed, y|#56B4E9" \
-  "exposed_z_s|exposed, z|#E69F00" "exposed_data_s|exposed, data|#D55E00" "exposed_pipe_s|messages|#009E73" \
-  "bubble_s|bubble|#F0E442" "other_s|other|#CC79A7"'
+# Shades differ in lightness, most between neighbours.
+all_parts = '"compute_s|compute|#ABABAB" \
+  "exposed_x_s|communication along x, not hidden|#08306B" \
+  "exposed_y_s|communication along y, not hidden|#4292C6" \
+  "exposed_z_s|communication along z, not hidden|#FDBF7A" \
+  "exposed_data_s|communication along data, not hidden|#9B1C1C" \
+  "exposed_pipe_s|messages between stages, not hidden|#2F8150" \
+  "bubble_s|pipeline bubble|#F5E663" "other_s|until the last device ends|#000000"'
 stats csv using (column('compute_s')) nooutput name 'COMPUTE'
 least = 1e-3 * (COMPUTE_max < 1 ? COMPUTE_max : 1)
 parts = ''
 titles = ''
+legend = 220  # pixels of its longest words
 shades = ''
 do for [part in all_parts] {
   first_bar = strstrt(part, '|')
@@ -15,6 +21,8 @@ do for [part in all_parts] {
   if (PART_max > least) {
     parts = parts.' '.part[:first_bar - 1]
     titles = titles.' "'.part[first_bar + 1:last_bar - 1].'"'
+    legend = more(legend, 90 + 8.6 * (last_bar - first_bar))
     shades = shades.' '.part[last_bar + 1:]
   }
 }
+entries = words(parts) + 2

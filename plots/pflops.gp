@@ -29,7 +29,7 @@ if (source ne '') {
 }
 set lmargin 13
 set bmargin 5.2 + 1.1 * words(names) + (source eq '' ? 0 : 1.5)
-set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, -1.3 - 1.05 * words(names)
+set xlabel 'devices (GPUs; GCDs on MI250X)' offset 0, (paper_width > 0 ? 0 : -1.3 - 1.05 * words(names))
 set ylabel 'model Pflop/s'
 # A margin around the points: automatic ranges would go on to whole decades.
 stats csv using 'devices' nooutput name 'DEVICES'
@@ -39,7 +39,12 @@ stats csv using (published(0) / 1e15) nooutput name 'PUBLISHED'
 lowest = exists('PUBLISHED_min') && PUBLISHED_min < RATE_min ? PUBLISHED_min : RATE_min
 place = 'devices'; apart = 1.3
 load plots.'/tics.gp'
-below_column = 'grid'; below_title = 'x.y.z.data'; below_lines = names
+# Where models grow with the devices of a curve, words below say which they are.
+grows = 0
+stats csv using (first = $0 == 0 ? strcol('model') : first, \
+  grows = grows || strcol('model') ne first, 0) nooutput
+grows = grows && strstrt(names, first) == 0
+below_column = 'grid'; below_title = grows ? 'model, x.y.z.data' : 'x.y.z.data'; below_lines = names
 load plots.'/words_below.gp'
 set logscale xy
 set xrange [DEVICES_min / 1.4 : DEVICES_max * 1.4]

@@ -17,6 +17,8 @@ set logscale y
 set format y '%g'
 set key outside bottom center horizontal noenhanced
 set bmargin 10
+# In a column of a paper the panels stand one below the other.
+entries = 0.01; tall = 0.75 * words(names); upper = 2.5
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 
 # The seconds of a panel's row in which the column is 1.
@@ -32,11 +34,23 @@ do for [i=1:words(names)] {
     paper[i] = strcol('paper_first') eq '1' ? ': '.grid(strcol('grid')) : paper[i], 0) : 0) nooutput
 }
 
+# Long names on two lines.
+comma(text) = strstrt(text, ', ')
+broken(text) = strlen(text) < 45 || comma(text) == 0 ? text \
+  : text[:comma(text)]."\n".text[comma(text) + 2:]
+
 do for [picture in pictures] {
   load canvas
-  set multiplot layout 1,words(names) title heading font ',15' noenhanced
+  if (paper_width > 0) {
+    set key inside top left vertical Left reverse samplen 1 spacing 1
+    set lmargin 8; set rmargin 2; set tmargin 3.2; set bmargin 3.4
+    set yrange [SECONDS_min / 1.3 : SECONDS_max * 3]
+    set multiplot layout words(names),1
+  } else {
+    set multiplot layout 1,words(names) title heading font ',15' noenhanced
+  }
   do for [i=1:words(names)] {
-    set title word(names, i) noenhanced
+    set title paper_width > 0 ? broken(word(names, i)) : word(names, i) noenhanced
     plot csv using (number('rank')):(of(word(names, i), number('simulated_s'))) with points \
       pt 7 ps 0.8 lc rgb colour(2) title 'simulated', \
       csv using (number('rank')):(of(word(names, i), number('estimated_s'))) with lines lw 2 \

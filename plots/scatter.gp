@@ -4,14 +4,15 @@
 plots = ARG1; csv = ARG2; output = ARG3
 fidelity = ARG4
 load plots.'/style.gp'
-wide = 1100
 high = 750
 
 # Open shapes, since runs of one study lie close together; filled ones after six studies.
 shape(i) = i > 6 ? filled(i) : open(i)
 
 stats csv using (names = given('projected_s') && given('published_s') \
-  ? with_text(names, strcol('study')) : names, 0) nooutput
+  ? with_text(names, strcol('study')) : names, letters = more(letters, strlen(strcol('study'))), 0) nooutput
+wide = 800 + 9 * letters
+entries = words(names) + 3; key_letters = letters; tall = 0.85
 stats csv using (column('published_s')) nooutput name 'PUBLISHED'
 stats csv using (column('projected_s')) nooutput name 'PROJECTED'
 least = (PUBLISHED_min < PROJECTED_min ? PUBLISHED_min : PROJECTED_min) / 1.3

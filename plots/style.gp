@@ -13,12 +13,15 @@ set datafile commentschars ''
 set datafile missing NaN
 
 canvas = plots.'/canvas.gp'
+# Inches of a column of a paper that the picture is to fill; 0: as wide as it needs.
+if (!exists('paper_width')) { paper_width = 0 }
+entries = 0; upper = 0; lower = 0; tall = 0.6; key_letters = 0
 pictures = output eq '' ? 'characters' : 'png svg pdf'
 face = 'DejaVu Sans'
 wide = 1200
 high = 750
-# Okabe and Ito's colours, told apart by colour-blind readers, too; with shapes that differ as well.
-colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #000000 #999999'
+# Colours that differ in lightness, too: in grey and for colour-blind readers, with shapes besides.
+colours = '#08519C #D55E00 #000000 #E69F00 #B8468C #3DA98B #43175A #8CC4E8'
 colour(i) = word(colours, (i - 1) % words(colours) + 1)
 filled(i) = word('7 5 9 13 11 15', (i - 1) % 6 + 1) + 0
 open(i) = word('6 4 8 12 10 14', (i - 1) % 6 + 1) + 0

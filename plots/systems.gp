@@ -56,8 +56,11 @@ set key outside right center Left reverse invert samplen 1.5 spacing 1.4
 if (any_published) {
   set label groups + 2 'published: '.source at screen 0.01, screen 0.025 noenhanced font ',10'
 }
+if (paper_width > 0) { unset label groups + 1; set xtics rotate by 90 right }
+upper = 3
+lower = 13
 high = 700
-wide = more(bars * 60 + 320, 800)
+wide = more(bars * 60 + 100 + legend, 800)
 
 # The tallest sum is drawn first, so that each shorter one covers it from below.
 do for [picture in pictures] {

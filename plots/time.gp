@@ -9,13 +9,15 @@ load plots.'/parts.gp'
 machines = ''
 rows = 0
 widest = 0
+longest = 0
 any_bar = 0
 stats csv using (machines = with_text(machines, strcol('machine')), rows = rows + 1, \
   letters = more(letters, strlen(strcol('label'))), widest = more(widest, strlen(strcol('model'))), \
   any_bar = any_bar || given('bar_low_s'), 0) nooutput
 # Labels of sweeps slant below the grids, and need room.
-room = more(9.5 * widest, 88)
-wide = more(room * (rows + words(machines)) + 220, 900)
+stats csv using (longest = more(longest, strlen(grid(strcol('grid')))), 0) nooutput
+room = more(more(9.5 * widest, 8.2 * longest), 88)
+wide = more(room * (rows + words(machines)) + legend, 900)
 high = 750 + 4 * letters
 count = words(parts)
 
@@ -23,7 +25,11 @@ count = words(parts)
 index_of(machine) = int(sum [i=1:words(machines)] (word(machines, i) eq machine ? i - 1 : 0))
 gap = 0.8
 place(row) = row + gap * index_of(strcol('machine'))
-upto(k) = sum [i=1:k] column(word(parts, i))
+# Where batches differ by more than a power of ten a bar is the whole batch, with its seconds above.
+stats csv using (column('batch_s')) nooutput name 'BATCH'
+far = BATCH_max > 10 * BATCH_min
+unit(seconds) = far ? 100 * seconds / column('batch_s') : seconds
+upto(k) = unit(sum [i=1:k] column(word(parts, i)))
 short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 
 set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) noenhanced offset 0, 0.8
@@ -32,8 +38,11 @@ if (source ne '') {
 }
 set bmargin (source eq '' ? 6.5 : 8) + (letters > 0 ? 1.5 + 0.2 * letters : 0)
 set tmargin 6
-set ylabel 'seconds per batch'
+upper = 2.4
+lower = letters > 0 ? 5 + 0.25 * letters : 4.2
+set ylabel (far ? 'share of the batch, %' : 'seconds per batch')
 set xlabel 'devices, model, grid (x.y.z.data)'.(letters > 0 ? ', label' : '') offset 0, (letters > 0 ? -3 - 0.2 * letters : -1.6)
+if (paper_width > 0) { set xlabel 'devices, model' offset 0, -0.8 }
 set yrange [0:*]
 set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
@@ -63,13 +72,16 @@ do for [picture in pictures] {
   plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
     strcol('devices')."\n".short(strcol('model'))) with boxes \
     lc rgb word(shades, count - j) title word(titles, count - j), \
-    csv using (place($0)):(number('bar_low_s')):(0):(number('bar_high_s') - number('bar_low_s')) \
-    with vectors heads size screen 0.004,90 lw 1.2 lc rgb dark title (any_bar ? '80 % bar' : ''), \
-    csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.6 \
+    csv using (place($0)):(far ? NaN : number('bar_low_s')):(0): \
+    (number('bar_high_s') - number('bar_low_s')) with vectors heads size screen 0.004,90 lw 1.2 \
+    lc rgb dark title (any_bar && !far ? '80 % bar' : ''), \
+    csv using (place($0)):(unit(column('published_batch_s'))) with points pt 7 ps 1.6 \
     lc rgb 'white' notitle, \
-    csv using (place($0)):(column('published_batch_s')) with points pt 7 ps 1.1 \
+    csv using (place($0)):(unit(column('published_batch_s'))) with points pt 7 ps 1.1 \
     lc rgb 'black' title (source ne '' ? 'published' : ''), \
-    csv using (place($0)):(0):(grid(strcol('grid'))) with labels noenhanced offset 0, -3.1 \
+    csv using (place($0)):(far ? 100 : NaN):(sprintf('%.3g s', column('batch_s'))) with labels \
+    offset 0, 0.6 font ',10' tc rgb dark notitle, \
+    csv using (place($0)):(0):(paper_width > 0 ? '' : grid(strcol('grid'))) with labels noenhanced offset 0, -3.1 \
     font ',9' tc rgb dark notitle, \
     csv using (place($0)):(0):(strcol('label')) with labels noenhanced rotate by -25 left \
     offset -2.5, -4.3 font ',9' tc rgb dark notitle

@@ -3,8 +3,12 @@
 # before: csv; place, the column of x; below_column, that of the words; below_title, at the left end;
 # below_lines, the series, or nothing. They are labels from 500 to below_last, which a further call
 # replaces.
-below(name) = name eq 'grid' ? grid(strcol(name)) : sprintf('%.3gx', column(name))
-near(list, x) = sum [k=1:words(list)] (x < 1.5 * word(list, k) && word(list, k) + 0 < 1.5 * x) > 0
+below(name) = name ne 'grid' ? sprintf('%.3gx', column(name)) \
+  : (exists('grows') && grows ? strcol('model').' ' : '').grid(strcol(name))
+# With models a word is twice as long: smaller letters, and more room.
+long_words = exists('grows') && grows
+room = long_words ? 1.6 : 1.5
+near(list, x) = sum [k=1:words(list)] (x < room * word(list, k) && word(list, k) + 0 < room * x) > 0
 if (exists('below_last')) { do for [i=500:below_last] { unset label i } }
 set label 500 below_title at graph 0, graph 0 offset -1, character -2.75 right \
   font ',9' tc rgb dark noenhanced
@@ -18,7 +22,7 @@ do for [i=1:(below_lines eq '' ? 1 : words(below_lines))] {
   do for [k=1:words(shown)] {
     below_last = below_last + 1
     set label below_last word(said, k) at first (word(shown, k) + 0), graph 0 \
-      offset 0, character (-1.75 - i) center font ',9' \
+      offset 0, character (-1.75 - i) center font (long_words ? ',7' : ',9') \
       tc rgb (below_lines eq '' ? dark : colour(i)) noenhanced
   }
 }

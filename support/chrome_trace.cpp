@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 namespace fourfold::inline support {
 
@@ -28,7 +31,7 @@ void ChromeTrace::name_process(std::int64_t process, const std::string& title,
                         const nlohmann::json& value) {
     const nlohmann::json event{
         {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{key, value}}}};
-    events_ += (events_.empty() ? "\n" : ",\n") + event.dump();
+    names_ += (names_.empty() ? "\n" : ",\n") + event.dump();
   };
   meta("process_name", 0, "name", title);
   for (int thread = 0; thread < static_cast<int>(threads.size()); ++thread) {
@@ -38,16 +41,68 @@ void ChromeTrace::name_process(std::int64_t process, const std::string& title,
 }
 
 void ChromeTrace::add(std::int64_t process, const TraceEvent& event) {
-  fmt::format_to(std::back_inserter(events_),
-                 ",\n{{\"ph\":\"X\",\"name\":\"{}\",\"cat\":\"{}\",\"pid\":{},\"tid\":{},"
-                 "\"ts\":{:.4f},\"dur\":{:.4f},\"args\":{{{}}}}}",
-                 event.title, event.kind, process, event.thread, event.start_s * 1e6,
-                 (event.end_s - event.start_s) * 1e6, event.arguments);
+  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
+  const std::int64_t start = nanoseconds(event.start_s);
+  events_.push_back(
+      {process, start, std::max<std::int64_t>(start, nanoseconds(event.end_s)), event});
+}
+
+// By event. Of two that begin together the longer is the outer one.
+std::vector<std::int64_t> ChromeTrace::nested_starts() const {
+  using Place = std::tuple<std::int64_t, int, std::int64_t, std::int64_t, std::size_t>;
+  const auto place = [this](std::size_t i, std::int64_t start) {
+    const Placed& one = events_[i];
+    return Place{one.process, one.event.thread, start, -one.end_ns, i};
+  };
+  std::set<Place> left;
+  for (std::size_t i = 0; i < events_.size(); ++i) left.insert(place(i, events_[i].start_ns));
+  std::vector<std::int64_t> starts(events_.size());
+  std::vector<std::size_t> around;  // the events that the next one may lie in, outermost first
+  while (!left.empty()) {
+    const auto [process, thread, start, minus_end, i] = *left.begin();
+    left.erase(left.begin());
+    while (!around.empty()) {
+      const Placed& outer = events_[around.back()];
+      if (outer.process == process && outer.event.thread == thread && outer.end_ns > start) break;
+      around.pop_back();
+    }
+    if (!around.empty() && events_[around.back()].end_ns < -minus_end) {
+      left.insert(place(i, events_[around.back()].end_ns));
+      continue;
+    }
+    starts[i] = start;
+    around.push_back(i);
+  }
+  return starts;
+}
+
+void ChromeTrace::count(std::int64_t process, const std::string& title, double time_s,
+                        const std::vector<std::pair<std::string, double>>& parts) {
+  std::string arguments;
+  for (const auto& [part, value] : parts) {
+    arguments += fmt::format("{}\"{}\":{:.6f}", arguments.empty() ? "" : ",", part, value);
+  }
+  fmt::format_to(std::back_inserter(counts_),
+                 ",\n{{\"ph\":\"C\",\"name\":\"{}\",\"pid\":{},\"ts\":{:.4f},\"args\":{{{}}}}}",
+                 title, process, time_s * 1e6, arguments);
 }
 
 std::string ChromeTrace::text(const nlohmann::json& other) const {
-  return "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[" +
-         events_ + "\n]}\n";
+  std::string text =
+      "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[" + names_;
+  const std::vector<std::int64_t> starts = nested_starts();
+  const auto microseconds = [](std::int64_t ns) {
+    return fmt::format("{}.{:03}", ns / 1000, ns % 1000);
+  };
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    const auto& [process, start, end, event] = events_[i];
+    fmt::format_to(std::back_inserter(text),
+                   ",\n{{\"ph\":\"X\",\"name\":\"{}\",\"cat\":\"{}\",\"pid\":{},\"tid\":{},"
+                   "\"ts\":{},\"dur\":{},\"args\":{{{}}}}}",
+                   event.title, event.kind, process, event.thread, microseconds(starts[i]),
+                   microseconds(end - starts[i]), event.arguments);
+  }
+  return text + counts_ + "\n]}\n";
 }
 
 }  // namespace fourfold::inline support

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fourfold::inline support {
@@ -25,18 +26,30 @@ std::string place_arguments(const std::string& section, std::int64_t layer,
 std::string in_words(std::string name);
 
 // Processes are named before events are added. Titles hold only letters, digits, points and blanks:
-// nothing needs escaping.
+// nothing needs escaping. Stamps are rounded once, to nanoseconds, and events of a thread nest: one
+// that begins within another and ends behind it begins at that end, as it does in a queue.
 class ChromeTrace {
  public:
   void name_process(std::int64_t process, const std::string& title,
                     const std::vector<std::string>& threads);
   void add(std::int64_t process, const TraceEvent& event);
 
+  // A counter of several parts, from then on.
+  void count(std::int64_t process, const std::string& title, double time_s,
+             const std::vector<std::pair<std::string, double>>& parts);
+
   // The whole file; `other` says what the trace is of.
   std::string text(const nlohmann::json& other) const;
 
  private:
-  std::string events_;
+  struct Placed {
+    std::int64_t process = 0, start_ns = 0, end_ns = 0;
+    TraceEvent event;
+  };
+  std::vector<std::int64_t> nested_starts() const;
+
+  std::string names_, counts_;
+  std::vector<Placed> events_;
 };
 
 }  // namespace fourfold::inline support

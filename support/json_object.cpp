@@ -42,7 +42,9 @@ const nlohmann::json& JsonObject::get(const std::string& key) {
 std::string JsonObject::text(const std::string& key) {
   const nlohmann::json& value = get(key);
   if (!value.is_string()) fail("'" + key + "' must be text");
-  return value.get<std::string>();
+  const auto text = value.get<std::string>();
+  if (text.find('\0') != std::string::npos) fail("'" + key + "' holds the letter U+0000");
+  return text;
 }
 
 double JsonObject::number(const std::string& key) {

@@ -33,7 +33,7 @@ Letter letter_at(const std::string& text, std::size_t at) {
 bool may_be_shown(std::uint32_t letter) {
   if (letter == '\n' || letter == '\t') return true;
   const bool controls = letter < 0x20 || (letter >= 0x7f && letter < 0xa0);
-  const bool turns = letter == 0x200e || letter == 0x200f ||
+  const bool turns = letter == 0x061c || letter == 0x200b || letter == 0x200e || letter == 0x200f ||
                      (letter >= 0x2028 && letter <= 0x202e) ||
                      (letter >= 0x2066 && letter <= 0x2069);
   return !controls && !turns;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "support/prose.hpp"
 
@@ -61,26 +60,44 @@ std::map<std::string, std::int64_t> rows_by_source(const std::vector<Residual>& 
   return rows;
 }
 
-struct Nearest {
-  std::vector<Residual> residuals;
-  std::string like;
-};
+// What is left of a run's weight for each thing in which it differs from what is asked about: of
+// the processor or the parallelism a half, of the machine or the system a third, of the devices a
+// tenth less for each factor of two. Rounded choices; what they are worth, leave_out.hpp tells.
+double nearness(const Likeness& like, const Likeness& other) {
+  constexpr double half = 1.0 / 2.0, third = 1.0 / 3.0, of_a_doubling = 0.1;
+  double left = 1.0;
+  if (other.processor != like.processor) left *= half;
+  if (other.parallelism != like.parallelism) left *= half;
+  if (other.machine != like.machine) left *= third;
+  if (other.system != like.system) left *= third;
+  const double doublings =
+      std::log2(static_cast<double>(other.devices) / static_cast<double>(like.devices));
+  return left * std::exp(-of_a_doubling * std::abs(doublings));
+}
 
-Nearest nearest(const Likeness& like, const std::vector<Residual>& residuals) {
-  const std::string on = "on " + like.processor, kind = name(like.parallelism);
-  for (const auto& [processor, parallelism, words] :
-       {std::tuple(true, true, on + " and " + kind), std::tuple(true, false, on),
-        std::tuple(false, true, kind), std::tuple(false, false, std::string("of any kind"))}) {
-    Nearest found{{}, words};
-    for (const Residual& one : residuals) {
-      const bool alike = (!processor || one.like.processor == like.processor) &&
-                         (!parallelism || one.like.parallelism == like.parallelism);
-      if (alike) found.residuals.push_back(one);
-    }
-    const auto sources = static_cast<std::int64_t>(rows_by_source(found.residuals).size());
-    if (sources >= least_sources) return found;
-  }
-  return {};
+constexpr const char* nothing_like_it = "no run on ";
+
+// What the nearest runs share with it, from much to nothing.
+std::string shared_with(const Likeness& like, const std::vector<Residual>& residuals) {
+  const auto any = [&](const auto& same) {
+    return std::any_of(residuals.begin(), residuals.end(),
+                       [&](const Residual& one) { return same(one.like); });
+  };
+  const auto processor = [&](const Likeness& o) { return o.processor == like.processor; };
+  const auto machine = [&](const Likeness& o) { return o.machine == like.machine; };
+  const auto system = [&](const Likeness& o) { return o.system == like.system; };
+  const auto kind = [&](const Likeness& o) { return o.parallelism == like.parallelism; };
+  const std::string how = std::string(", ") + name(like.parallelism);
+  const auto both = [](const auto& a, const auto& b) {
+    return [=](const Likeness& o) { return a(o) && b(o); };
+  };
+  if (any(both(both(machine, system), kind))) return like.machine + " with " + like.system + how;
+  if (any(both(machine, system))) return like.machine + " with " + like.system;
+  if (any(both(machine, kind))) return like.machine + how;
+  if (any(machine)) return like.machine;
+  if (any(both(processor, kind))) return like.processor + how;
+  if (any(processor)) return like.processor;
+  return nothing_like_it + like.processor;
 }
 
 double log_of(const std::optional<Seconds>& seconds, Seconds base) {
@@ -90,23 +107,39 @@ double log_of(const std::optional<Seconds>& seconds, Seconds base) {
 }  // namespace
 
 std::optional<ErrorBar> error_bar(const Likeness& like, const std::vector<Residual>& residuals) {
-  const Nearest near = nearest(like, residuals);
-  if (near.residuals.empty()) return std::nullopt;
-  const std::map<std::string, std::int64_t> rows = rows_by_source(near.residuals);
+  const std::map<std::string, std::int64_t> rows = rows_by_source(residuals);
+  if (static_cast<std::int64_t>(rows.size()) < least_sources) return std::nullopt;
   std::vector<Weighed> logs;
-  for (const Residual& one : near.residuals) {
-    logs.push_back({std::log(one.ratio), 1.0 / static_cast<double>(rows.at(one.source))});
+  std::map<std::string, double> weights;  // of the sources
+  for (const Residual& one : residuals) {
+    const double weight = nearness(like, one.like) / static_cast<double>(rows.at(one.source));
+    logs.push_back({std::log(one.ratio), weight});
+    weights[one.source] += weight;
   }
-  const double middle = median(logs);
+  double sum = 0.0, squares = 0.0;
+  for (const auto& [source, weight] : weights) {
+    sum += weight;
+    squares += weight * weight;
+  }
+  const double sources = sum * sum / squares;  // as many of equal weight
+  // As if two more sources had been met exactly.
+  constexpr double exact_ones = 2.0;
+  const double middle = median(logs) * sources / (sources + exact_ones);
   std::vector<Weighed> distances;
   for (const Weighed& one : logs) distances.push_back({std::abs(one.value - middle), one.weight});
-  const auto sources = static_cast<double>(rows.size());
-  const double reach = reached(distances, error_bar_level * (sources + 1.0) / sources);
+  constexpr double least_reach = 0.05;
+  double reach = std::max(
+      least_reach, reached(distances, std::min(1.0, error_bar_level * (1.0 + 0.5 / sources))));
+  constexpr double on_no_such_processor = 1.25;
+  if (std::none_of(residuals.begin(), residuals.end(),
+                   [&](const Residual& one) { return one.like.processor == like.processor; })) {
+    reach *= on_no_such_processor;
+  }
   ErrorBar bar;
   bar.low = std::expm1(middle - reach);
   bar.high = std::expm1(middle + reach);
-  bar.like = near.like;
-  bar.runs = static_cast<std::int64_t>(near.residuals.size());
+  bar.like = shared_with(like, residuals);
+  bar.runs = static_cast<std::int64_t>(residuals.size());
   bar.sources = static_cast<std::int64_t>(rows.size());
   const auto [least, most] =
       std::minmax_element(logs.begin(), logs.end(),
@@ -182,7 +215,7 @@ Point with_few_micro_batches(Point point) {
 }  // namespace
 
 std::optional<ErrorBar> error_bar(const Point& point) {
-  const Platform platform = read_platform(point.platform, point.scales);
+  const Platform platform = read_platform(point.platform, point.scales, point.software);
   std::optional<ErrorBar> bar =
       error_bar(likeness(point.grid, point.options, platform), kept_residuals());
   if (!bar) return bar;
@@ -207,13 +240,16 @@ std::string tie_text(const ErrorBar& bar) {
 }
 
 std::string error_bar_text(const ErrorBar& bar, Seconds projected) {
-  std::string text = fmt::format(
-      "{:.0f} % bar {:#.3g} to {:#.3g} s ({}): {} like this one ({}; {}; no constant was chosen "
-      "with "
-      "them) lay between {:+.0f} and {:+.0f} % of the model",
+  const bool unlike = bar.like.starts_with(nothing_like_it);
+  std::string text = unlike ? fmt::format("Nothing like it was ever measured: {}. ", bar.like) : "";
+  text += fmt::format(
+      "{:.0f} % bar {:#.3g} to {:#.3g} s ({}): {} of {}{} lay between {:+.0f} and {:+.0f} % of "
+      "the model; no constant was chosen with them",
       100.0 * error_bar_level, projected.value * (1.0 + bar.low),
-      projected.value * (1.0 + bar.high), percent_text(bar), counted(bar.runs, "run"), bar.like,
-      counted(bar.sources, "source"), 100.0 * bar.runs_least, 100.0 * bar.runs_most);
+      projected.value * (1.0 + bar.high), percent_text(bar), counted(bar.runs, "run"),
+      counted(bar.sources, "source"),
+      unlike ? "" : ", the nearest on " + bar.like + " counting most,", 100.0 * bar.runs_least,
+      100.0 * bar.runs_most);
   if (!bar.widened_by.empty()) {
     text +=
         fmt::format("; widened by {}, most by {}",

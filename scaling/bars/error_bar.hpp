@@ -18,7 +18,8 @@ inline constexpr std::int64_t least_sources = 4;
 // Shares are real / projected seconds - 1: 0.31 is a run that takes 31 % longer.
 struct ErrorBar {
   double low = 0.0, high = 0.0;
-  std::string like;                          // "on A100 and pipelined": what the runs share with it
+  // "frontier with gpt-neox, whole": what the nearest runs share with it; "no run on H200".
+  std::string like;
   std::int64_t runs = 0, sources = 0;        // that the bar is made of
   double runs_least = 0.0, runs_most = 0.0;  // where those runs lay
   std::vector<std::string> widened_by;       // unconfirmed numbers, the largest effect first
@@ -29,11 +30,12 @@ struct ErrorBar {
   bool operator==(const ErrorBar&) const = default;
 };
 
-// The middle is the median of log(published / projected), the reach the distance from it that holds
-// the level times (1 + 1 / sources) of the runs, each source weighing the same. The runs are those
-// on the same processors with the same parallelism, or of the same processors, or of the same
-// parallelism, or all: the first of these with enough sources. Absent below least_sources.
-// Example: four sources at 1, 1.1, 1.2 and 1.44: middle 1.15, reach up to 1.44, a quarter more.
+// The middle is the median of log(published / projected) as if two more sources had been met
+// exactly, the reach the distance from it that holds the level times (1 + 1 / (2 sources)) of the
+// runs, at least 5 %, and a quarter more where no run is on that processor. All runs count, each
+// source the same but for how near its runs are in processor, parallelism, machine, system and
+// devices; of sources of unequal weights there are (sum)^2 / (sum of squares). Absent below
+// least_sources. Example: four equal sources at 1, 1.1, 1.2 and 1.44: middle 1.10, up to 1.44.
 std::optional<ErrorBar> error_bar(const Likeness& like, const std::vector<Residual>& residuals);
 
 // Each unconfirmed number may be anything from half to double, evenly on a logarithmic scale; what

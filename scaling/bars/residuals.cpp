@@ -15,7 +15,8 @@ constexpr const char* heading =
     "# Published / projected seconds of the runs in scaling/validation/sets that chose no "
     "constant:\n"
     "# what error bars are made of. Written by: fourfold validate --keep FILE; do not edit.\n"
-    "source,id,processor,parallelism,published_over_projected,choice,configuration\n";
+    "source,id,processor,parallelism,machine,system,devices,published_over_projected,choice,"
+    "configuration\n";
 
 constexpr Parallelism all_parallelisms[]{Parallelism::pipelined, Parallelism::sharded,
                                          Parallelism::whole};
@@ -38,6 +39,16 @@ Parallelism read_parallelism(const CellTable& table, std::size_t row) {
   table.fail(row, "parallelism", "'" + word + "' is neither pipelined, sharded nor whole");
 }
 
+std::int64_t read_devices(const CellTable& table, std::size_t row) {
+  const std::string word = table.cell(row, "devices");
+  std::int64_t devices = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), devices);
+  if (error != std::errc() || end != word.data() + word.size() || devices < 1) {
+    table.fail(row, "devices", "'" + word + "' is no whole number above 0");
+  }
+  return devices;
+}
+
 double read_ratio(const CellTable& table, std::size_t row) {
   const std::string word = table.cell(row, "published_over_projected");
   double ratio = 0.0;
@@ -58,6 +69,9 @@ const char* name(Parallelism parallelism) {
 Likeness likeness(const ProcessGrid& grid, const StepOptions& options, const Platform& platform) {
   Likeness like;
   like.processor = family(platform.processor.name);
+  like.machine = platform.name;
+  like.system = platform.software.name;
+  like.devices = grid.size();
   const bool cut = grid.extent(Axis::z) > 1 || options.zero == 3;
   if (cut) like.parallelism = Parallelism::sharded;
   if (grid.extent(Axis::pipe) > 1) like.parallelism = Parallelism::pipelined;
@@ -67,29 +81,33 @@ Likeness likeness(const ProcessGrid& grid, const StepOptions& options, const Pla
 std::string residuals_csv(const std::vector<Residual>& residuals) {
   std::string text = heading;
   for (const Residual& one : residuals) {
-    text += fmt::format("{},{},{},{},{:.4f},{},{}\n", in_quotes(one.source), in_quotes(one.id),
-                        in_quotes(one.like.processor), name(one.like.parallelism), one.ratio,
-                        in_quotes(one.choice), in_quotes(one.configuration));
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{:.4f},{},{}\n", in_quotes(one.source), in_quotes(one.id),
+                    in_quotes(one.like.processor), name(one.like.parallelism),
+                    in_quotes(one.like.machine), in_quotes(one.like.system), one.like.devices,
+                    one.ratio, in_quotes(one.choice), in_quotes(one.configuration));
   }
   return text;
 }
 
 std::vector<Residual> read_residuals(const std::string& path) {
   const CellTable table(path);
-  for (const char* column : {"source", "id", "processor", "parallelism", "published_over_projected",
-                             "choice", "configuration"}) {
+  for (const char* column : {"source", "id", "processor", "parallelism", "machine", "system",
+                             "devices", "published_over_projected", "choice", "configuration"}) {
     if (!table.has(column)) {
       throw std::runtime_error(fmt::format("{}: the column '{}' is missing", path, column));
     }
   }
   std::vector<Residual> residuals;
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    residuals.push_back({table.cell(i, "source"),
-                         table.cell(i, "id"),
-                         {table.cell(i, "processor"), read_parallelism(table, i)},
-                         read_ratio(table, i),
-                         table.cell(i, "choice"),
-                         table.cell(i, "configuration")});
+    residuals.push_back(
+        {table.cell(i, "source"),
+         table.cell(i, "id"),
+         {table.cell(i, "processor"), read_parallelism(table, i), table.cell(i, "machine"),
+          table.cell(i, "system"), read_devices(table, i)},
+         read_ratio(table, i),
+         table.cell(i, "choice"),
+         table.cell(i, "configuration")});
   }
   return residuals;
 }

@@ -18,6 +18,8 @@ const char* name(Parallelism parallelism);
 struct Likeness {
   std::string processor;  // its family: "A100" of "A100-80GB"
   Parallelism parallelism = Parallelism::whole;
+  std::string machine{}, system{};  // the platform, and the software that it was asked about with
+  std::int64_t devices = 1;
 
   bool operator==(const Likeness&) const = default;
 };

@@ -5,57 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "platforms/operation.hpp"
+#include "scaling/bars/varied.hpp"
 #include "scaling/words/machine_name.hpp"
 #include "scaling/words/text_table.hpp"
-#include "sim/estimate/estimate.hpp"
-#include "sim/estimate/recordings.hpp"
 
 namespace fourfold::inline scaling::inline bars {
 namespace {
-
-// Estimates one point on platforms that differ in a number: its step is recorded once, and rates of
-// rings are tabulated where that number is one of the nodes or the network.
-class Varied {
- public:
-  Varied(const Point& point, const Platform& platform)
-      : point_(point),
-        platform_(platform),
-        rates_(platform),
-        recordings_(point_.model, point_.options),
-        pipeline_(
-            recordings_.pipeline(point_.grid.extent(Axis::pipe), point_.options.micro_batches)) {}
-
-  Seconds estimated() const { return estimate_on(platform_, rates_); }
-
-  // Absent if the scaled platform is refused, say a fraction above 1.
-  std::optional<Seconds> estimated_with(const std::string& key, double factor) const {
-    Scales scales = point_.scales;
-    const auto known = scales.find(key);
-    scales[key] = factor * (known == scales.end() ? 1.0 : known->second);
-    const bool of_rates = key.starts_with("node.") || key.starts_with("network.");
-    try {
-      const Platform platform = read_platform(point_.platform, scales, point_.software);
-      return estimate_on(platform, of_rates ? AxisRates(platform) : rates_);
-    } catch (const std::runtime_error&) {
-      return std::nullopt;
-    }
-  }
-
- private:
-  Seconds estimate_on(const Platform& platform, const AxisRates& rates) const {
-    Estimator estimator(platform, point_, rates);
-    return estimator.evaluate(pipeline_, point_.grid, point_.options.micro_batches).outcome.total;
-  }
-
-  const Point& point_;
-  const Platform& platform_;
-  AxisRates rates_;
-  Recordings recordings_;
-  const Pipeline& pipeline_;
-};
 
 double size(const Effect& effect, Seconds base) {
   double largest = 0.0;

@@ -177,14 +177,17 @@ std::vector<CollectiveErrors> collective_errors(const CollectiveLibrary& library
   return classes;
 }
 
+std::string sizes_in_words(const CollectiveErrors& errors) {
+  return errors.beyond == no_end ? fmt::format("from {} MiB", errors.least / mebi)
+                                 : fmt::format("below {} MiB", errors.beyond / mebi);
+}
+
 std::string collective_errors_text(const std::vector<CollectiveErrors>& errors) {
   std::string text = "Modelled against measured seconds, %:\n";
   for (const CollectiveErrors& one : errors) {
-    const std::string sizes = one.beyond == no_end ? fmt::format("from {} MiB", one.least / mebi)
-                                                   : fmt::format("below {} MiB", one.beyond / mebi);
     text += fmt::format("{:14} {:14} {:4} rows  mean {:5.1f}  bias {:+6.1f}  worst {:+7.1f}\n",
-                        one.kind, sizes, one.rows, 100 * one.mean_absolute, 100 * one.bias,
-                        100 * one.worst);
+                        one.kind, sizes_in_words(one), one.rows, 100 * one.mean_absolute,
+                        100 * one.bias, 100 * one.worst);
   }
   return text;
 }

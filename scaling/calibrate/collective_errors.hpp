@@ -34,6 +34,7 @@ std::vector<CollectiveErrors> collective_errors(const Platform& platform, const 
 std::vector<CollectiveErrors> collective_errors(const CollectiveLibrary& library,
                                                 const std::vector<CollectiveSample>& samples);
 
+std::string sizes_in_words(const CollectiveErrors& errors);  // "below 64 MiB"
 std::string collective_errors_text(const std::vector<CollectiveErrors>& errors);
 
 }  // namespace fourfold::inline scaling::inline calibrate

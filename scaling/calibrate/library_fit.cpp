@@ -7,10 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "scaling/bars/deviations.hpp"
+#include "scaling/calibrate/plateaus.hpp"
+#include "scaling/calibrate/toml_edit.hpp"
 #include "sim/cost/protocol.hpp"
 #include "support/toml_text.hpp"
 
@@ -46,34 +47,8 @@ std::vector<Constant> constants(CollectiveLibrary& library) {
   return all;
 }
 
-double bus_bandwidth(const CollectiveSample& sample) {
-  return sample.buffer.value * part_sent(sample.kind, sample.nodes * sample.in_each) /
-         sample.time.value;
-}
-
 bool is_definition(const std::string& key) {
   return key == "simple.bandwidth_fraction_across" || key == "simple.bandwidth_fraction_in_node";
-}
-
-// The median over kinds and runs at the largest buffers of groups with so many members a node.
-std::vector<Plateau> plateaus(const std::vector<CollectiveSample>& samples, bool across) {
-  std::map<std::int64_t, double> largest;
-  for (const CollectiveSample& one : samples) {
-    if ((one.nodes > 1) == across) {
-      largest[one.in_each] = std::max(largest[one.in_each], one.buffer.value);
-    }
-  }
-  std::vector<Plateau> found;
-  for (const auto& [members, bytes] : largest) {
-    std::vector<double> rates;
-    for (const CollectiveSample& one : samples) {
-      if ((one.nodes > 1) == across && one.in_each == members && one.buffer.value >= bytes) {
-        rates.push_back(bus_bandwidth(one));
-      }
-    }
-    found.push_back({static_cast<int>(members), {quantile(rates, 0.5)}});
-  }
-  return found;
 }
 
 // Constants that these samples can say something about.
@@ -153,17 +128,38 @@ std::string fact(const std::string& key, double value, const std::string& source
                      toml_string(source), known ? "" : ", unconfirmed = true");
 }
 
-// The rows of the samples, and those of the base machine for other numbers of members.
-std::vector<Plateau> merged(std::vector<Plateau> rows, const std::vector<Plateau>& base) {
-  for (const Plateau& row : base) {
-    if (std::ranges::find(rows, row.devices, &Plateau::devices) == rows.end()) rows.push_back(row);
-  }
-  std::ranges::sort(rows, {}, &Plateau::devices);
-  return rows;
-}
-
 std::string row_key(const std::string& table, const Plateau& row) {
   return fmt::format("{}.{}", table, row.devices);
+}
+
+// The rows of the samples, and those of the base machine for other numbers of members and where no
+// plateau was reached.
+void put_plateaus(const GroupKind& kind, const std::vector<CollectiveSample>& samples,
+                  const CollectiveLibrary& base, LibraryFit& fit) {
+  std::vector<Plateau> rows = base.*kind.rows;
+  for (const MeasuredPlateau& one : plateaus(samples, kind)) {
+    const auto known = std::ranges::find(rows, one.row.devices, &Plateau::devices);
+    const std::string key = row_key(kind.table, one.row);
+    if (one.reached) {
+      fit.chosen.push_back(key);
+    } else {
+      const bool alone = known == rows.end();
+      fit.rising[key] = {
+          fmt::format("{:.0f} bytes, the largest buffer of groups with {} member{} a node, are no "
+                      "plateau yet: {:.4g} GB/s, {}",
+                      one.bytes, one.row.devices, one.row.devices == 1 ? "" : "s",
+                      one.row.bus_bandwidth.value / giga,
+                      alone ? "which is a lower bound" : "and the rate is left " + fit.whose),
+          alone};
+    }
+    if (known == rows.end()) {
+      rows.push_back(one.row);
+    } else if (one.reached) {
+      *known = one.row;
+    }
+  }
+  std::ranges::sort(rows, {}, &Plateau::devices);
+  fit.library.*kind.rows = rows;
 }
 
 std::string unsaid(const LibraryFit& fit) {
@@ -174,31 +170,33 @@ bool is_chosen(const LibraryFit& fit, const std::string& key) {
   return std::ranges::find(fit.chosen, key) != fit.chosen.end();
 }
 
-std::string plateau_table(const LibraryFit& fit, const std::string& name,
-                          const std::string& source) {
+std::string plateau_table(const LibraryFit& fit, const GroupKind& kind, const std::string& source) {
+  const std::string name = kind.table;
   std::string text = fmt::format("\n[library.{}]\nsource = {}\nentries = [\n", name,
                                  toml_string(source + ", largest buffers"));
-  for (const Plateau& row : name == "across" ? fit.library.across : fit.library.in_node) {
+  for (const Plateau& row : fit.library.*kind.rows) {
     text += fmt::format("  {{ devices = {}, bus_bandwidth_GBps = {}", row.devices,
                         number(row.bus_bandwidth.value / giga));
-    if (!is_chosen(fit, row_key(name, row))) {
-      text += fmt::format(", source = {}, unconfirmed = true", toml_string(unsaid(fit)));
+    if (const std::string key = row_key(name, row); !is_chosen(fit, key)) {
+      const auto rises = fit.rising.find(key);
+      text +=
+          fmt::format(", source = {}, unconfirmed = true",
+                      toml_string(rises == fit.rising.end() ? unsaid(fit) : rises->second.words));
     }
     text += " },\n";
   }
   return text + "]\n";
 }
 
-// What is written of the base machine where it has no counterpart in a log.
-bool stays(const std::string& header) {
-  return header.starts_with("[library.across_at_once]") ||
-         header.starts_with("[library.in_node_by_stride]");
-}
-
 }  // namespace
 
 Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sample) {
   const GroupShape shape{sample.nodes * sample.in_each, sample.nodes, 1};
+  if (sample.at_once > 1 && library.sharing_a_node == 0) {
+    CollectiveLibrary shared = library;
+    shared.sharing_a_node = static_cast<int>(sample.at_once * sample.in_each);
+    return modelled(shared, sample);
+  }
   return choose_collective(library, sample.kind, sample.buffer, shape,
                            {std::numeric_limits<double>::max()})
       .uncontended;
@@ -220,10 +218,13 @@ LibraryFit fit_library(const std::vector<CollectiveSample>& samples, const Libra
   LibraryFit fit;
   fit.library = nccl_on_perlmutter().library;
   fit.whose = base.whose;
-  const std::vector<Plateau> across = plateaus(samples, true), in_node = plateaus(samples, false);
-  fit.library.across = merged(across, base.library.across);
-  fit.library.in_node = merged(in_node, base.library.in_node);
+  for (const GroupKind& kind : group_kinds()) put_plateaus(kind, samples, base.library, fit);
   fit.library.interference = base.library.interference;
+  if (!fit.library.across_at_once.empty() && fit.library.across.empty()) {
+    throw std::invalid_argument(
+        "no log is of a group that has its nodes to itself, only of groups at once; give one, or "
+        "--platform, whose rates then stay");
+  }
   const bool enters_nodes = std::ranges::any_of(
       samples, [](const CollectiveSample& one) { return one.nodes > 1 && one.in_each > 1; });
   if (enters_nodes && fit.library.in_node.empty()) {
@@ -239,9 +240,7 @@ LibraryFit fit_library(const std::vector<CollectiveSample>& samples, const Libra
     if (!keys.contains(to[i].key) && !is_definition(to[i].key)) *to[i].value = *from[i].value;
   }
   descend(fit.library, keys, samples);
-  fit.chosen = {keys.begin(), keys.end()};
-  for (const Plateau& row : across) fit.chosen.push_back(row_key("across", row));
-  for (const Plateau& row : in_node) fit.chosen.push_back(row_key("in_node", row));
+  fit.chosen.insert(fit.chosen.begin(), keys.begin(), keys.end());
   for (const CollectiveSample& one : samples) {
     fit.mean_error += std::abs(modelled(fit.library, one) / one.time - 1.0);
   }
@@ -277,26 +276,23 @@ std::string library_toml(const LibraryFit& fit, const std::string& name,
                          : unsaid(fit),
                  defined || known);
   }
-  if (!library.across.empty()) text += plateau_table(fit, "across", source);
-  if (!library.in_node.empty()) text += plateau_table(fit, "in_node", source);
+  for (const GroupKind& kind : group_kinds()) {
+    // What no log speaks of stays in its own words.
+    const bool measured = kind.rows != &CollectiveLibrary::across_at_once ||
+                          std::ranges::any_of(fit.chosen, [](const std::string& key) {
+                            return key.starts_with("across_at_once.");
+                          });
+    if (measured && !(fit.library.*kind.rows).empty()) text += plateau_table(fit, kind, source);
+  }
   return text;
 }
 
 std::string with_library(const std::string& platform, const std::string& library) {
-  std::string text;
-  bool inside = false, placed = false;
-  std::istringstream lines(platform);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('[')) {
-      inside = (line.starts_with("[library]") || line.starts_with("[library.")) && !stays(line);
-    }
-    if (inside && !placed) {
-      text += library + '\n';
-      placed = true;
-    }
-    if (!inside) text += line + '\n';
+  std::vector<std::string> kept{"in_node_by_stride"};
+  if (library.find("[library.across_at_once]") == std::string::npos) {
+    kept.emplace_back("across_at_once");
   }
-  return placed ? text : text + '\n' + library;
+  return with_tables(platform, "library", library, kept);
 }
 
 }  // namespace fourfold::inline scaling::inline calibrate

@@ -18,9 +18,10 @@ struct LibraryBase {
 };
 LibraryBase nccl_on_perlmutter();
 
-// The largest buffers of each kind of group give the plateaus, as bus bandwidths; the rest is
-// chosen by coordinate descent on the logarithm of the ratio of times, without random numbers: the
-// same samples give the same constants.
+// The largest buffers of each kind of group give the plateaus, as bus bandwidths, if their rates
+// are near what they rise to; where they are not, the base's row stays. The rest is chosen by
+// coordinate descent on the logarithm of the ratio of times, without random numbers: the same
+// samples give the same constants.
 struct LibraryFit {
   CollectiveLibrary library;
   std::string whose;  // what the samples say nothing about
@@ -28,6 +29,12 @@ struct LibraryFit {
   std::vector<std::string> chosen;
   std::string interference_source;  // empty: nothing was measured beside kernels
   double mean_error = 0.0;          // of |modelled / measured - 1|
+  // Rows whose rate still rises at the largest buffer, by key.
+  struct Rising {
+    std::string words;
+    bool alone = false;  // nothing else says the rate: the row has what was measured
+  };
+  std::map<std::string, Rising> rising;
 };
 // Throws std::invalid_argument without samples, and without any rate inside a node where it
 // matters.
@@ -41,8 +48,8 @@ Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sampl
 // measured are unconfirmed.
 std::string library_toml(const LibraryFit& fit, const std::string& name, const std::string& source);
 
-// The text of a platform file with other tables [library...]; what no log can say stays: rings at
-// once, and members of a node that are no neighbours.
+// The text of a platform file with other tables [library...]; what the logs do not say stays: rings
+// at once, and members of a node that are no neighbours.
 std::string with_library(const std::string& platform, const std::string& library);
 
 }  // namespace fourfold::inline scaling::inline calibrate

@@ -7,11 +7,13 @@
 #include <stdexcept>
 
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/no_room.hpp"
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/advice.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/records/open_options.hpp"
 #include "scaling/text/advice_text.hpp"
+#include "scaling/text/memory_text.hpp"
 #include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
@@ -52,17 +54,34 @@ AdviceWish wish_of(const Typed& typed) {
   return wish;
 }
 
-int give_advice(const Typed& typed) {
+// Of the devices that are advised.
+std::string memory_of(const Advice& advice) {
+  const Point& point = advice.options[advice.chosen].record.point;
+  return '\n' + memory_text(memory_course(point, advice.platform), advice.platform);
+}
+
+int give_advice(const Typed& typed, const CLI::App& verb) {
   const AdviceWish wish = wish_of(typed);
   const Question& first = wish.questions.front();
+  say_what_is_not_said(typed.flags.model);
   print_notices(read_platform(first.platform, first.scales, first.software));
   Progress progress(1, 1.0);
   progress.begin(first.model.name + " on " + first.platform, 1.0);
   const Advice advice = advise(
       wish, [&](const std::string& activity, double done) { progress.update(activity, done); });
-  if (typed.json) print(json_of(advice).dump() + '\n');
-  if (advice.options.empty()) throw DoesNotFit(advice.reasons());
-  if (!typed.json) print(advice_text(advice));
+  if (advice.options.empty()) {
+    const DoesNotFit no(advice.reasons());
+    const Question* asked = &wish.questions.front();  // the largest that the machine has
+    for (const Question& question : wish.questions) {
+      if (question.devices <= advice.platform.devices()) asked = &question;
+    }
+    if (!typed.json) return say_no_room(no, *asked, verb, NoAs::text);
+    nlohmann::json object = json_of(advice);
+    object["shortage"] = shortage_json(*asked, typed_in(verb));
+    print(object.dump() + '\n');
+    throw no;
+  }
+  print(typed.json ? json_of(advice).dump() + '\n' : advice_text(advice) + memory_of(advice));
   return advice.holds ? 0 : answer_is_no;
 }
 
@@ -99,8 +118,11 @@ void add_advise_verb(CLI::App& app, Action& action) {
       ->check(whole_number(0, 10'080));
   add_system_flag(*verb, typed->flags);
   add_model_flags(*verb, typed->flags);
+  say_left_open(*verb);
+  add_micro_batch_size_flag(*verb, typed->flags);
   verb->add_flag("--json", typed->json, "print the advice as one line of JSON");
-  verb->callback([typed, &action] { action = [typed] { return give_advice(*typed); }; });
+  verb->callback(
+      [typed, verb, &action] { action = [typed, verb] { return give_advice(*typed, *verb); }; });
 }
 
 }  // namespace fourfold::inline scaling::inline cli

@@ -7,19 +7,27 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
+#include "scaling/bars/deviations.hpp"
 #include "scaling/calibrate/calibration.hpp"
 #include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/calibrate/library_fit.hpp"
+#include "scaling/calibrate/plateaus.hpp"
+#include "scaling/calibrate/toml_edit.hpp"
 #include "scaling/cli/commands.hpp"
+#include "scaling/find/machine_change.hpp"
 #include "scaling/words/output.hpp"
+#include "scaling/words/text_table.hpp"
+#include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/own_file.hpp"
+#include "support/prose.hpp"
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
@@ -32,28 +40,49 @@ struct Typed {
   LogRanks ranks;
   std::string base;  // a platform whose library is replaced; empty: none
   std::string library = "NCCL";
+  bool accept = false;
 };
 
-// The old file stays unless the new one reads as a platform.
-void write_platform(const std::string& path, const std::string& text) {
+// What the machine was, beside what it is with the text: numbers, and one question. Throws
+// std::runtime_error if the text is no platform.
+std::string changes_text(const std::string& before, const std::string& path,
+                         const std::string& text) {
   const Draft unforeseen(path);  // whose name the draft has, with the ending of a platform file
   const std::string draft = unforeseen.path() + ".toml";
   write_own_file(draft, text);
-  std::string why;
+  std::string why, said;
   try {
-    read_platform(draft);
+    const Platform now = read_platform(draft), old = read_platform(before);
+    TextTable table;
+    table.columns = {{"number", "", Align::left}, {"before", ""}, {"now", ""}, {"times", ""}};
+    for (const auto& [key, was, is] : changed_numbers(old, now)) {
+      const auto cell = [](const std::optional<double>& value) {
+        return value ? fmt::format("{:.4g}", *value) : "-";
+      };
+      table.rows.push_back({key, cell(was), cell(is),
+                            was && is && *was != 0.0 ? fmt::format("{:.3g}", *is / *was) : "-"});
+    }
+    if (!table.rows.empty()) {
+      said = fmt::format("Numbers of {} before and now:\n{}", old.name, format(table));
+    }
+    if (const auto change = changed_answer(before, draft)) {
+      said += wrapped(fmt::format(
+                  "What that does to {}: {:.4g} s on grid {} before, {:.4g} s on grid {} now, "
+                  "{:+.1f} %, estimated.",
+                  change->question, change->before.value, change->grid_before, change->after.value,
+                  change->grid_after, 100.0 * (change->after / change->before - 1.0))) +
+              '\n';
+    }
   } catch (const std::exception& error) {
     why = error.what();
   }
   std::filesystem::remove(draft);
-  if (!why.empty()) {
-    if (const std::size_t at = why.find(draft); at != std::string::npos) {
-      why.replace(at, draft.size(), path);
-    }
-    throw std::runtime_error(
-        fmt::format("{} was not written: with the library of the logs, {}", path, why));
+  if (why.empty()) return said;
+  if (const std::size_t at = why.find(draft); at != std::string::npos) {
+    why.replace(at, draft.size(), path);
   }
-  write_whole_file(path, text);
+  throw std::runtime_error(
+      fmt::format("{} was not written: with the library of the logs, {}", path, why));
 }
 
 void refuse_twice(const std::vector<std::string>& logs) {
@@ -62,6 +91,67 @@ void refuse_twice(const std::vector<std::string>& logs) {
     if (seen.insert(std::filesystem::weakly_canonical(log).string()).second) continue;
     throw std::runtime_error(fmt::format("the log {} is given twice; give each log once", log));
   }
+}
+
+std::string line_of(const LogRun& run, const std::string& log) {
+  std::string text = fmt::format("{}:{}: {}: ", log, run.line, run.title);
+  if (!run.left_out.empty()) return text + "left out, as it " + run.left_out + "\n";
+  for (const LinkSample& link : run.links) {
+    text += fmt::format("{} {:.4g} GB/s{}\n", link.what, link.rate.value / 1e9,
+                        link.pairs > 1 ? fmt::format(" by {} pairs at once", link.pairs) : "");
+  }
+  if (run.samples.empty()) return text;
+  const auto size = [](const CollectiveSample& one) { return one.buffer.value; };
+  const CollectiveSample& most = *std::ranges::max_element(run.samples, {}, size);
+  return text + fmt::format(
+                    "{} on {} x {} ranks{}, {:.0f} to {:.0f} bytes, {:.4g} GB/s bus at the "
+                    "largest\n",
+                    name(most.kind), most.nodes, most.in_each,
+                    most.at_once > 1 ? fmt::format(", {} groups at once", most.at_once) : "",
+                    size(*std::ranges::min_element(run.samples, {}, size)), size(most),
+                    bus_bandwidth(most) / 1e9);
+}
+
+// What a machine's file says of a link that a log measured, replaced. Of links between ranks it has
+// no number of its own.
+std::string with_links(std::string text, const std::vector<LogRun>& runs,
+                       std::vector<std::string>& changed) {
+  const std::pair<const char*, TomlPath> keys[]{{"host to device", {"processor", "host_link_GBps"}},
+                                                {"device to device", {"node", "switch_port_GBps"}}};
+  for (const auto& [what, path] : keys) {
+    std::vector<double> rates;
+    for (const LogRun& run : runs) {
+      for (const LinkSample& link : run.links) {
+        if (link.what == what) rates.push_back(link.rate.value / 1e9);
+      }
+    }
+    if (rates.empty()) continue;
+    const std::string value =
+        fmt::format("{{ value = {:.4g}, source = \"fourfold calibrate: median of nvbandwidth\" }}",
+                    quantile(rates, 0.5));
+    if (auto edited = with_value(text, path, value)) {
+      text = std::move(*edited);
+      changed.push_back(fmt::format("{}", fmt::join(path, ".")));
+    }
+  }
+  return text;
+}
+
+// What makes a fit no answer.
+std::vector<std::string> faults_of(const LibraryFit& fit,
+                                   const std::vector<CollectiveErrors>& errors) {
+  constexpr double most = 0.25;
+  std::vector<std::string> faults;
+  for (const auto& [key, rising] : fit.rising) {
+    if (rising.alone) faults.push_back(rising.words);
+  }
+  for (const CollectiveErrors& one : errors) {
+    if (one.mean_absolute <= most) continue;
+    faults.push_back(fmt::format("{}s {} are modelled {:.0f} % off on average, more than {:.0f} %",
+                                 one.kind, sizes_in_words(one), 100 * one.mean_absolute,
+                                 100 * most));
+  }
+  return faults;
 }
 
 int fit_logs(const Typed& typed) {
@@ -74,29 +164,57 @@ int fit_logs(const Typed& typed) {
     text = read_text_file(machine.path);
     base = {machine.library, fmt::format("as {} has it", machine.name)};
   }
-  std::vector<CollectiveSample> samples;
+  std::vector<LogRun> runs;
+  std::string said;
   for (const std::string& log : typed.logs) {
-    const std::vector<CollectiveSample> of = read_collective_log(log, typed.ranks);
-    samples.insert(samples.end(), of.begin(), of.end());
+    for (LogRun& run : read_collective_log(log, typed.ranks)) {
+      said += line_of(run, log);
+      for (const std::string& doubt : run.doubts) said += doubt + "\n";
+      runs.push_back(std::move(run));
+    }
   }
-  const LibraryFit fit = fit_library(samples, base);
-  const std::string source =
-      fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
-                  typed.logs.size(), typed.logs.size() == 1 ? "" : "s");
-  const std::string library = library_toml(fit, typed.library, source);
-  if (text.empty()) {
-    write_whole_file(typed.order.out, library);
-  } else {
-    write_platform(typed.order.out, with_library(text, library));
+  const std::vector<CollectiveSample> samples = samples_of(runs);
+  std::vector<std::string> chosen, faults;
+  if (!text.empty()) text = with_links(std::move(text), runs, chosen);
+  if (samples.empty() && chosen.empty()) {
+    print(said);
+    throw std::runtime_error(
+        "the logs have no collective, and of links nothing that the platform has a number for; "
+        "give "
+        "logs of all-reduce, all-gather or reduce-scatter, or --platform with host_link_GBps");
   }
-  print(collective_errors_text(collective_errors(fit.library, samples)));
-  print(
-      fmt::format("Chosen: {}. Everything else is {}, marked unconfirmed.\n"
-                  "{} has {}.\n",
-                  fmt::join(fit.chosen, ", "), fit.whose, typed.order.out,
-                  text.empty() ? "the [library] tables, for a platform file"
-                               : "the machine with this library"));
-  return 0;
+  if (!samples.empty()) {
+    const LibraryFit fit = fit_library(samples, base);
+    const std::string source =
+        fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
+                    typed.logs.size(), typed.logs.size() == 1 ? "" : "s");
+    const std::string library = library_toml(fit, typed.library, source);
+    text = text.empty() ? library : with_library(text, library);
+    const std::vector<CollectiveErrors> errors = collective_errors(fit.library, samples);
+    faults = faults_of(fit, errors);
+    for (const auto& [key, rising] : fit.rising) {
+      if (!rising.alone) said += rising.words + "\n";
+    }
+    said += collective_errors_text(errors);
+    chosen.insert(chosen.begin(), fit.chosen.begin(), fit.chosen.end());
+  }
+  if (!typed.base.empty()) said += changes_text(typed.base, typed.order.out, text);
+  for (const std::string& fault : faults) print_line("Doubtful: " + fault + ".");
+  print(said);
+  if (!faults.empty() && !typed.accept) {
+    print_line(
+        fmt::format("{} was not written; --accept writes it all the same.", typed.order.out));
+    return status_no;
+  }
+  write_whole_file(typed.order.out, text);
+  print(wrapped(fmt::format("Chosen: {}. Everything else is {}, marked unconfirmed.",
+                            fmt::join(chosen, ", "), base.whose)) +
+        fmt::format("\n{} has {}.\n", typed.order.out,
+                    typed.base.empty()
+                        ? "the [library] tables, for a platform file; with --platform a machine's "
+                          "numbers stand beside them"
+                        : "the machine with this library"));
+  return status_done;
 }
 
 }  // namespace
@@ -113,7 +231,12 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
       "file stands beside the platform. Measure while the machine has nothing else to do.\n\n"
       "With --from-nccl-tests, the constants of a collective library from the output of "
       "nccl-tests,\n"
-      "rccl-tests or OSU's micro-benchmarks instead, with the errors that are left.\n\n"
+      "rccl-tests, OSU's micro-benchmarks or IMB-MPI1 instead, with the errors that are left; "
+      "links\n"
+      "from nvbandwidth. Each table of a log is a run of its own, with its kind and ranks, "
+      "whatever\n"
+      "stands between and before its lines. A fit without a plateau, or more than 25 % off, ends\n"
+      "with status 1 and is written with --accept only.\n\n"
       "Examples:\n"
       "  fourfold calibrate --out here.toml\n"
       "  fourfold calibrate --from-nccl-tests all_gather_*.txt all_reduce_*.txt \\\n"
@@ -129,12 +252,15 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"ring", "library", "window", "auto"}));
   verb->add_flag("--again", typed->order.again, "forget what was measured before");
-  CLI::Option* logs = verb->add_option("--from-nccl-tests", typed->logs,
-                                       "FILE ...: what nccl-tests, rccl-tests or OSU printed");
-  verb->add_option("--nodes", typed->ranks.nodes, "of logs that do not say it")
+  CLI::Option* logs =
+      verb->add_option("--from-nccl-tests", typed->logs,
+                       "FILE ...: what nccl-tests, rccl-tests, OSU, IMB-MPI1 or nvbandwidth\n"
+                       "printed, as text or JSON");
+  verb->add_option("--nodes", typed->ranks.nodes, "of logs that do not say it, as OSU's")
       ->needs(logs)
       ->check(whole_number(1));
-  verb->add_option("--devices-per-node", typed->ranks.in_each, "of logs that do not say it")
+  verb->add_option("--devices-per-node", typed->ranks.in_each,
+                   "of logs that do not say it, as OSU's and IMB's")
       ->needs(logs)
       ->check(whole_number(1));
   verb->add_option("--platform", typed->base,
@@ -143,6 +269,7 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
   verb->add_option("--library", typed->library, "name of the library of the logs")
       ->needs(logs)
       ->capture_default_str();
+  verb->add_flag("--accept", typed->accept, "write a doubtful fit, too")->needs(logs);
   verb->callback([typed, &action] {
     action = [typed] {
       if (!typed->order.out.ends_with(".toml")) {

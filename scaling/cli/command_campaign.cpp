@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/shown.hpp"
 #include "scaling/jobs/job_script.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/study/campaign_run.hpp"
@@ -36,7 +37,7 @@ namespace {
 struct Typed {
   CampaignOrder order;
   std::string fidelity, slice, form = "csv", kind;
-  std::string launcher, template_file, time = "1h", script;
+  std::string launcher, template_file, time = "1h", script, width;
   std::int64_t slices = 8, devices = 0, ranks_per_node = 0, cores_per_rank = 1;
   bool fresh = false;
   bool json = false;
@@ -53,6 +54,7 @@ CampaignOrder order_of(const Typed& typed) {
   if (!typed.fidelity.empty()) order.fidelity = fidelity_named(typed.fidelity);
   if (!typed.slice.empty()) order.slice = slice_in(typed.slice);
   if (typed.devices > 0) order.devices = typed.devices;
+  order.width_in = inches_in("--width", typed.width);
   if (typed.fresh && order.is_part()) {
     throw std::runtime_error(
         "--fresh drops the records of all points, and --slice and --devices run a part of them; "
@@ -91,6 +93,7 @@ void add_run(CLI::App& campaign, const Shared& typed, Action& action) {
                   "estimate or sc24-model (see fourfold search), instead of the file's");
   run->add_flag("--fresh", typed->fresh, "drop the records of all points");
   run->add_flag("--wide", typed->wide, "print all columns, however wide");
+  add_width_flag(*run, typed->width);
   run->add_flag("--json", typed->json, "print the records, a line of JSON each, instead of tables");
   run->add_option("--retries", typed->order.retries,
                   "how often a point is tried again at once whose failure may pass, such as a "
@@ -136,9 +139,16 @@ void add_views(CLI::App& campaign, const Shared& typed, Action& action) {
   CLI::App* exported = verb_of(campaign, "export", "Print the answers as CSV or JSON", typed);
   exported->footer(
       "Example:\n  fourfold campaign export scaling/campaigns/sc24_weak.toml --as csv");
-  exported->add_option("--as", typed->form, "csv, or json: a record a line (docs/records.md)")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"csv", "json"}));
+  CLI::Option* form =
+      exported
+          ->add_option("--as", typed->form,
+                       "csv; json: a record a line (docs/records.md); latex: the main table")
+          ->capture_default_str()
+          ->check(CLI::IsMember({"csv", "json", "latex"}));
+  exported
+      ->add_flag_function(
+          "--latex", [typed](std::int64_t) { typed->form = "latex"; }, "as --as latex")
+      ->excludes(form);
   exported->callback([typed, &action] {
     action = [typed] {
       print(campaign_export(order_of(*typed), typed->form));
@@ -148,7 +158,7 @@ void add_views(CLI::App& campaign, const Shared& typed, Action& action) {
 }
 
 int told(const DrawnFigures& drawn) {
-  print_line(drawn.said);
+  print(drawn.said + '\n');
   for (const auto& [kind, sentence] : drawn.failures) remark(sentence);
   return drawn.failures.empty() ? status_done : status_could_not;
 }
@@ -160,12 +170,17 @@ void add_pictures(CLI::App& campaign, const Shared& typed, Action& action) {
       "drawn\n"
       "from beside them.\n\n"
       "Examples:\n  fourfold campaign plot scaling/campaigns/sc24_weak.toml\n"
-      "  fourfold campaign plot scaling/campaigns/sc24_weak.toml --kind machines --preview");
+      "  fourfold campaign plot scaling/campaigns/sc24_weak.toml --kind machines --preview\n"
+      "  fourfold campaign plot scaling/campaigns/sc24_weak.toml --width 3.5in");
   plot->add_option("--kind", typed->kind, "one figure instead of the campaign's own");
   plot->add_flag("--preview", typed->preview, "draw in characters, too");
+  add_width_flag(*plot, typed->width);
   plot->callback([typed, &action] {
     action = [typed] {
       const CampaignOrder order = order_of(*typed);
+      if (typed->preview && !typed->width.empty()) {
+        throw std::runtime_error("--width cannot take effect: --preview draws in characters");
+      }
       return told(typed->preview ? campaign_preview(order, typed->kind)
                                  : campaign_plot(order, typed->kind));
     };
@@ -194,11 +209,13 @@ class Scripts {
 
   // Returns the command that submits it.
   std::string of_slices() const {
+    const std::int64_t slices =
+        std::clamp<std::int64_t>(std::ssize(campaign_.questions), 1, typed_.slices);
     const std::string path = (folder_ / (std::string(launcher_.name) + ".sh")).string();
-    write(path, JobKind::slices, fmt::format("--slice ${{FOURFOLD_SLICE}}/{}", typed_.slices),
-          {{"slices", std::to_string(typed_.slices)}});
-    return fmt::format("{} {}    # {} jobs\n", launcher_.submit, shell_argument(path),
-                       typed_.slices);
+    write(path, JobKind::slices, fmt::format("--slice ${{FOURFOLD_SLICE}}/{}", slices),
+          {{"slices", std::to_string(slices)}});
+    return fmt::format("{} {}    # {}\n", launcher_.submit, shell_argument(path),
+                       counted(slices, "job"));
   }
 
   // The nodes follow from the ranks of each, which are the platform's devices unless they are said.
@@ -229,8 +246,11 @@ class Scripts {
         shell_word(std::filesystem::absolute(typed_.order.file).string()),
         shell_word(folder_.string()), part);
     if (!typed_.fidelity.empty()) command += " --fidelity " + shell_word(typed_.fidelity);
+    const auto devices = words.find("devices"), slices = words.find("slices");
+    const std::size_t behind = devices == words.end() ? 0 : 1 + devices->second.size();
+    const std::int64_t jobs = slices == words.end() ? 1 : std::stoll(slices->second);
     words.merge(std::map<std::string, std::string>{
-        {"name", job_name(campaign_.name)},
+        {"name", job_name(campaign_.name, launcher_, behind)},
         {"time", fmt::format("{}:{:02}:00", minutes_ / 60, minutes_ % 60)},
         {"minutes", std::to_string(minutes_)},
         {"folder", folder_.string()},
@@ -239,7 +259,8 @@ class Scripts {
         {"quoted_command", shell_word(command)}});
     const std::string from =
         typed_.template_file.empty() ? template_of(launcher_, kind) : typed_.template_file;
-    write_own_file(path, filled(read_text_file(from, "the template"), words));
+    const std::string text = read_text_file(from, "the template");
+    write_own_file(path, filled(for_slices(text, launcher_, jobs), words));
   }
 
   const Typed& typed_;
@@ -304,10 +325,10 @@ void add_clusters(CLI::App& campaign, const Shared& typed, Action& action) {
       "  fourfold campaign script scaling/campaigns/sc24_weak.toml --launcher slurm --slices 16\n"
       "  fourfold campaign script scaling/campaigns/here_weak.toml --launcher flux \\\n"
       "      --ranks-per-node 8 --cores-per-rank 7 --time 0.5h");
-  script->add_option("--launcher", typed->launcher, "slurm, flux or pbs")->required();
+  script->add_option("--launcher", typed->launcher, "slurm, flux, pbs or lsf")->required();
   script
       ->add_option("--slices", typed->slices,
-                   "jobs that share the points, of those that are projected")
+                   "jobs that share the points, of those that are projected; one a point at most")
       ->capture_default_str()
       ->check(whole_number(1, 100'000));
   script
@@ -370,6 +391,8 @@ void add_campaign_verb(CLI::App& app, Action& action) {
   add_views(*campaign, typed, action);
   add_pictures(*campaign, typed, action);
   add_clusters(*campaign, typed, action);
+  add_template(*campaign, "a campaign", action,
+               [] { return shipped_file("scaling/study/campaign_template.toml"); });
   add_plot_list(app, action);
 }
 

@@ -31,7 +31,7 @@ std::map<std::string, std::string> cells_of(const std::vector<std::string>& type
 
 void add_collectives_verb(CLI::App& app, Action& action) {
   struct Typed {
-    std::string platform;
+    std::string platform, library;
     std::int64_t devices = 2;
     std::int64_t stride = 1;
     bool json = false;
@@ -52,6 +52,8 @@ void add_collectives_verb(CLI::App& app, Action& action) {
       "where\n"
       "several groups of a node ran at once.");
   verb->add_option("--platform", typed->platform, "a name or a TOML file")->required();
+  verb->add_option("--library", typed->library,
+                   "another library that was measured on it: pccl or cray-mpich on frontier");
   CLI::Option* devices =
       verb->add_option("--devices", typed->devices, "members of the group")->check(whole_number(1));
   verb->add_option("--stride", typed->stride, "distance between neighbours, in devices")
@@ -67,7 +69,8 @@ void add_collectives_verb(CLI::App& app, Action& action) {
   verb->callback([typed, devices, measured, &action] {
     if (devices->count() + measured->count() == 0) throw CLI::RequiredError("--devices");
     action = [typed] {
-      const Platform platform = read_platform(typed->platform);
+      const std::string with = typed->library.empty() ? "" : '+' + typed->library;
+      const Platform platform = read_platform(typed->platform + with);
       print_notices(platform);
       if (!typed->measured.empty()) {
         print(collective_errors_text(

@@ -12,6 +12,7 @@
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/words/machine_name.hpp"
+#include "scaling/words/output.hpp"
 
 namespace fourfold::inline scaling::inline cli {
 namespace {
@@ -38,6 +39,8 @@ Campaign campaign_of(const Typed& typed) {
   Campaign campaign;
   campaign.fidelity = projected_fidelity_named(typed.flags.fidelity);
   campaign.rule = rule_of(typed.flags);
+  say_what_is_not_said(typed.flags.model);
+  campaign.tokens = tokens_of(typed.flags);
   std::istringstream list(typed.systems);
   std::vector<std::string> systems;
   for (std::string system; std::getline(list, system, ',');) {
@@ -84,7 +87,10 @@ void add_compare_verb(CLI::App& app, Action& action) {
                    "names (fourfold systems) or files of training systems, between commas")
       ->required();
   add_machine_flags(*verb, typed->flags);
+  add_tokens_flag(*verb, typed->flags);
   add_model_flags(*verb, typed->flags);
+  say_left_open(*verb);
+  add_micro_batch_size_flag(*verb, typed->flags);
   add_what_if_flags(*verb, typed->flags);
   verb->add_option("--output", typed->order.output,
                    "folder for results (default results/compare-PLATFORM-MODEL-DEVICES)");

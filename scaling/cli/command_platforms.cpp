@@ -11,14 +11,18 @@
 #include "platforms/file/template.hpp"
 #include "platforms/show/show.hpp"
 #include "platforms/show/simgrid_xml.hpp"
+#include "scaling/calibrate/seen_node.hpp"
+#include "scaling/calibrate/seen_simgrid.hpp"
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/shown.hpp"
 #include "scaling/words/output.hpp"
 #include "scaling/words/text_table.hpp"
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
-#include "support/exit_status.hpp"
 #include "support/field_json.hpp"
+#include "support/flag_checks.hpp"
+#include "support/text_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline scaling::inline cli {
@@ -82,38 +86,133 @@ void add_export_verb(CLI::App& platforms, Action& action) {
   });
 }
 
+// A file that a program wrote of a machine, and what it gives a template.
+struct SeenBy {
+  const char* flag;
+  const char* help;
+  std::string (*text)(const std::string& seen, const std::string& path, const TemplateShape& shape);
+};
+
+const std::vector<SeenBy>& seen_by() {
+  static const std::vector<SeenBy> all{
+      {"--from-nvidia-smi-topo",
+       "FILE: devices, links and NICs of a node as `nvidia-smi topo -m` prints them",
+       [](const std::string& seen, const std::string& path, const TemplateShape& shape) {
+         return template_of_node(node_of_nvidia_smi(seen, path), shape);
+       }},
+      {"--from-hwloc", "FILE: the same as `lstopo FILE.xml` writes them",
+       [](const std::string& seen, const std::string& path, const TemplateShape& shape) {
+         return template_of_node(node_of_hwloc(seen, path), shape);
+       }},
+      {"--from-simgrid-xml",
+       "FILE: node, NICs and network of a SimGrid platform whose links and routes are written "
+       "out, as `platforms export` writes them",
+       template_of_simgrid}};
+  return all;
+}
+
 void add_template_verb(CLI::App& platforms, Action& action) {
-  const auto topology = std::make_shared<std::string>("fat-tree");
+  struct Typed {
+    TemplateShape shape;
+    std::vector<std::string> files = std::vector<std::string>(seen_by().size());
+  };
+  const auto typed = std::make_shared<Typed>();
+  TemplateShape& shape = typed->shape;
   CLI::App* verb = platforms.add_subcommand("template", "Print a file for a machine of your own");
   verb->footer(
       "A complete file with typical numbers; every key says what it means, how to measure it and\n"
       "what it moves. docs/platforms.md has the same as tables.\n\n"
       "Example:\n"
       "  fourfold platforms template --topology dragonfly > my.toml\n"
+      "  fourfold platforms template --devices-per-node 4 --nics 4 --nodes 256 > my.toml\n"
+      "  nvidia-smi topo -m > topo.txt\n"
+      "  fourfold platforms template --from-nvidia-smi-topo topo.txt > my.toml\n"
+      "  fourfold platforms template --from-simgrid-xml machine.xml > my.toml\n"
       "  fourfold platforms show my.toml\n"
       "  fourfold project --platform my.toml --model gpt-20b --devices 512");
-  verb->add_option("--topology", *topology,
-                   "of the network: crossbar, dragonfly, dragonfly-plus, fat-tree or torus")
-      ->capture_default_str();
-  verb->callback([topology, &action] {
-    action = [topology] {
-      print(platform_template(*topology));
+  CLI::Option* const topology =
+      verb->add_option("--topology", shape.network,
+                       "of the network: crossbar, dragonfly, dragonfly-plus, fat-tree or torus")
+          ->capture_default_str();
+  CLI::Option* const devices =
+      verb->add_option("--devices-per-node", shape.devices, "those that a switch joins")
+          ->capture_default_str()
+          ->check(whole_number(1, Node::most_devices));
+  CLI::Option* const nics =
+      verb->add_option("--nics", shape.nics, "network adapters of a node; one a device if absent")
+          ->check(whole_number(1, Node::most_devices));
+  verb->add_option("--nodes", shape.nodes, "that a job can have at most")
+      ->capture_default_str()
+      ->check(whole_number(1, 1'000'000));
+  std::vector<CLI::Option*> before;
+  for (std::size_t i = 0; i < seen_by().size(); ++i) {
+    const SeenBy& one = seen_by()[i];
+    CLI::Option* const file =
+        verb->add_option(one.flag, typed->files[i], one.help)->check(some_word());
+    for (CLI::Option* said : {devices, nics}) file->excludes(said);
+    for (CLI::Option* other : before) file->excludes(other);
+    before.push_back(file);
+  }
+  before.back()->excludes(topology);  // the file says it
+  verb->callback([typed, &action] {
+    action = [typed] {
+      for (std::size_t i = 0; i < typed->files.size(); ++i) {
+        const std::string& path = typed->files[i];
+        if (path.empty()) continue;
+        print(seen_by()[i].text(read_text_file(path, "the topology"), path, typed->shape));
+        return 0;
+      }
+      print(platform_template(typed->shape));
       return 0;
     };
   });
 }
 
+nlohmann::json model_json(const Model& model) {
+  nlohmann::json described = json_of_values(model_fields().values(model));
+  described["name"] = model.name;
+  described["block"] = block_shape(model);
+  described["parameters"] = std::llround(parameter_count(model));
+  return described;
+}
+
 std::string models_json() {
   nlohmann::json models = nlohmann::json::array();
-  for (const std::string& name : known_models()) {
-    const Model model = read_model(name);
-    nlohmann::json described = json_of_values(model_fields().values(model));
-    described["name"] = model.name;
-    described["block"] = block_shape(model);
-    described["parameters"] = std::llround(parameter_count(model));
-    models.push_back(std::move(described));
-  }
+  for (const std::string& name : known_models()) models.push_back(model_json(read_model(name)));
   return models.dump() + '\n';
+}
+
+// "8030261248" as "8,030,261,248".
+std::string grouped(std::int64_t number) {
+  std::string text = fmt::to_string(number);
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return text;
+}
+
+// A file that --model reads, with what it comes to above it.
+std::string model_text(const ForeignModel& foreign) {
+  const Model& model = foreign.model;
+  const std::int64_t parameters = parameter_count(foreign);
+  const std::int64_t counted = std::llround(parameter_count(model));
+  const std::string rest = not_said_sentence("its file", foreign.not_said);
+  std::string text = described(model) + "\n" + grouped(parameters) + " parameters";
+  if (parameters >= 1'000'000) {
+    text += " (" + parameters_text(static_cast<double>(parameters)) + ")";
+  }
+  if (!rest.empty()) text += "\n" + rest;
+  if (counted != parameters) text += "; without it " + grouped(counted) + " parameters";
+  return in_comment(text) + model_file_text(model);
+}
+
+std::string foreign_json(const ForeignModel& foreign) {
+  nlohmann::json json = model_json(foreign.model);
+  json["not_said"] = nlohmann::json::array();
+  for (const auto& [what, taken, parameters] : foreign.not_said) {
+    json["not_said"].push_back({{"what", what}, {"taken", taken}, {"parameters", parameters}});
+  }
+  return json.dump() + '\n';
 }
 
 std::string platforms_json() {
@@ -136,74 +235,49 @@ std::string platforms_json() {
 }  // namespace
 
 void add_platforms_verb(CLI::App& app, Action& action) {
-  struct Typed {
-    std::string platform;
-    bool json = false;  // of show
-    bool list_json = false;
-  };
-  const auto typed = std::make_shared<Typed>();
-  CLI::App* verb =
-      app.add_subcommand("platforms", "List the machines; show, export or describe one");
-  verb->footer(
+  Catalogue platforms;
+  platforms.verb = "platforms";
+  platforms.meaning = "List the machines; show, export or describe one";
+  platforms.footer =
       "Examples:\n"
       "  fourfold platforms\n"
       "  fourfold platforms show frontier\n"
-      "  fourfold platforms export frontier --simgrid-xml --devices 64");
-  const auto list = [typed] {
-    print(typed->list_json ? platforms_json() : list_platforms());
-    return 0;
+      "  fourfold platforms export frontier --simgrid-xml --devices 64";
+  platforms.one = "node, network and sources of a machine";
+  platforms.example = "frontier";
+  platforms.all = [](Shown shown) {
+    return shown == Shown::json ? platforms_json() : list_platforms();
   };
-  CLI::App* list_verb = verb->add_subcommand("list", "List the machines, as without a verb");
-  list_verb->footer("Example:\n  fourfold platforms list --json");
-  for (CLI::App* one : {verb, list_verb}) {
-    one->add_flag("--json", typed->list_json, "print one line of JSON");
-  }
-  list_verb->callback([list, &action] { action = list; });
-  verb->callback([verb, list, &action] {
-    if (verb->get_subcommands().empty()) action = list;
-  });
-  CLI::App* show = verb->add_subcommand("show", "Draw node and network of a machine");
-  show->footer("Example:\n  fourfold platforms show frontier");
-  show->add_option("NAME", typed->platform, "a name or a TOML file")->required();
-  show->add_flag("--json", typed->json, "print numbers and sources as JSON");
-  show->callback([typed, &action] {
-    action = [typed] {
-      const Platform platform = read_platform(typed->platform);
-      const bool json = typed->json || typed->list_json;
-      print(json ? show_platform_json(platform) : show_platform(platform));
-      return 0;
-    };
-  });
+  platforms.show = [](const std::string& name, Shown shown) {
+    const Platform platform = read_platform(name);
+    return shown == Shown::json ? show_platform_json(platform) : show_platform(platform);
+  };
+  CLI::App* verb = add_catalogue(app, action, platforms);
   add_export_verb(*verb, action);
   add_template_verb(*verb, action);
 }
 
 void add_models_verb(CLI::App& app, Action& action) {
-  const auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("models", "List the models, or print a file of one");
-  verb->footer(
+  Catalogue models;
+  models.verb = "models";
+  models.meaning = "List the models, show one, or print a file of one";
+  models.footer =
+      "A config.json (Hugging Face), its folder, a .yml of GPT-NeoX or arguments of Megatron-LM "
+      "are\n"
+      "read as far as a block here can say them; what it cannot is named.\n\n"
       "Examples:\n"
       "  fourfold models --json\n"
-      "  fourfold models template > my-model.toml");
-  verb->add_flag("--json", *json, "print one line of JSON");
-  CLI::App* own = verb->add_subcommand("template", "Print a file for a model of your own");
-  own->footer(
-      "Every key says what it means.\n\n"
-      "Example:\n"
-      "  fourfold models template > my-model.toml");
-  own->callback([&action] {
-    action = [] {
-      print(model_template());
-      return status_done;
-    };
-  });
-  verb->callback([verb, json, &action] {
-    if (!verb->get_subcommands().empty()) return;
-    action = [json] {
-      print(*json ? models_json() : models_text());
-      return 0;
-    };
-  });
+      "  fourfold models show llama3.1-8b\n"
+      "  fourfold models show path/to/config.json > my-model.toml\n"
+      "  fourfold models template > my-model.toml";
+  models.one = "a model as a file, and its parameters";
+  models.example = "llama3.1-8b";
+  models.all = [](Shown shown) { return shown == Shown::json ? models_json() : models_text(); };
+  models.show = [](const std::string& name, Shown shown) {
+    const ForeignModel foreign = read_foreign_model(name);
+    return shown == Shown::json ? foreign_json(foreign) : model_text(foreign);
+  };
+  add_template(*add_catalogue(app, action, models), "a model", action, model_template);
 }
 
 }  // namespace fourfold::inline scaling::inline cli

@@ -5,19 +5,31 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/no_room.hpp"
+#include "scaling/cli/shown.hpp"
 #include "scaling/cli/strategy_flags.hpp"
 #include "scaling/find/find_answer.hpp"
 #include "scaling/find/strategy_finding.hpp"
+#include "scaling/find/what_if_effect.hpp"
 #include "scaling/jobs/progress.hpp"
+#include "scaling/records/open_options.hpp"
 #include "scaling/records/record_json.hpp"
+#include "scaling/text/choices_text.hpp"
+#include "scaling/text/memory_text.hpp"
 #include "scaling/text/point_text.hpp"
 #include "scaling/text/strategy_results.hpp"
 #include "scaling/text/strategy_text.hpp"
+#include "scaling/text/what_if_text.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
+#include "scaling/words/throughput_text.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
+#include "support/json_object.hpp"
 
 namespace fourfold::inline scaling::inline cli {
 namespace {
@@ -29,6 +41,7 @@ struct Typed {
   std::int64_t best = 10;
   std::string output;  // a folder; empty: results/NAME for a file, else none
   std::string grids_by = name(GridsBy::estimate);
+  std::string width;  // of the figure of --influence
 };
 
 // What a choice of grids leaves nothing to do for, and the other way round.
@@ -47,11 +60,22 @@ void refuse_idle(const Typed& typed, const Question& question) {
   }
 }
 
-int search_grids(const Typed& typed) {
+// As `project` asks without a grid. What chooses grids by the published model is as published.
+Question asked(const Typed& typed) {
   const QuestionFlags flags = question_flags(typed.flags);
   Question question = question_of(flags);
   ask_for_grids_by(question, typed.grids_by);
+  if (question.grids_by == GridsBy::estimate && !question.grid) {
+    leave_open(question, flags.options);
+  }
+  return question;
+}
+
+int search_grids(const Typed& typed, const CLI::App& verb) try {
+  const QuestionFlags flags = question_flags(typed.flags);
+  const Question question = asked(typed);
   refuse_idle(typed, question);
+  say_what_is_not_said(flags.model);
   print_notices(read_platform(question.platform, question.scales, question.software));
   const Fidelity fidelity = projected_fidelity_named(flags.fidelity);
   const StoppingRule rule = rule_of(flags);
@@ -61,8 +85,23 @@ int search_grids(const Typed& typed) {
       question, fidelity, rule,
       [&](const std::string& activity, double done) { progress.update(activity, done); });
   const Record record = make_record(question, finding, fidelity, rule);
-  print(typed.json ? to_json(record) + '\n' : search_text(record));
-  return 0;
+  const std::optional<WhatIfEffect> effect = effect_of_what_ifs(
+      question, record, rule,
+      [&](const std::string& activity, double done) { progress.update(activity, done); });
+  if (!typed.json) {
+    const Platform platform = read_platform(question.platform, question.scales, question.software);
+    print(search_text(record, effect ? what_if_text(*effect) : "",
+                      memory_text(memory_course(record.point, platform), platform)) +
+          choices_text(question, record) + '\n' + run_text(record.throughput(), tokens_of(flags)));
+    return status_done;
+  }
+  nlohmann::json object = parse_json(to_json(record), "the record");
+  if (effect) object["what_if"] = json_of(*effect);
+  if (!flags.tokens.empty()) object["run"] = json_of_run(record.throughput(), tokens_of(flags));
+  print(object.dump() + '\n');
+  return status_done;
+} catch (const DoesNotFit& no) {
+  return say_no_room(no, asked(typed), verb, typed.json ? NoAs::json : NoAs::text);
 }
 
 std::string folder_of(const Typed& typed) {
@@ -70,9 +109,25 @@ std::string folder_of(const Typed& typed) {
   return "results/" + std::filesystem::path(typed.flags.file).stem().string();
 }
 
+// Of a space in which nothing fits: of its strategy that needs least memory.
+WayTyped typed_as_project(const StrategyFinding& finding) {
+  return [&finding](const WayOut& way) {
+    std::map<std::string, std::string> flags = way.flags;
+    const double risk = finding.question.space.memory_risk;
+    if (risk != usual_memory_risk) flags.try_emplace("--memory-risk", fmt::format("{:g}", risk));
+    return project_command(finding.question, *finding.answer.closest, flags);
+  };
+}
+
 int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
+  if (!typed.flags.question.tokens.empty()) {
+    throw std::runtime_error(
+        "--tokens cannot take effect: whole strategies are compared by seconds of a batch");
+  }
+  const double width_in = inches_in("--width", typed.width);
   const StrategyQuestion question = strategy_question(typed.flags, verb);
   const Point& pattern = question.pattern;
+  say_what_is_not_said(typed.flags.question.model);
   print_notices(read_platform(pattern.platform, pattern.scales, pattern.software));
   Progress progress(1, 1.0);
   progress.begin(pattern.model.name + " on " + pattern.platform, 1.0);
@@ -81,9 +136,21 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
   const StrategyFinding finding = find_strategies(
       question, wish,
       [&](const std::string& activity, double done) { progress.update(activity, done); });
-  print(typed.json ? to_json(finding) + '\n' : strategy_text(finding));
+  std::string text = typed.json ? to_json(finding) : strategy_text(finding);
+  if (finding.answer.feasible == 0 && finding.answer.closest) {
+    const Question closest = question_of(finding.question, *finding.answer.closest);
+    const WayTyped way = typed_as_project(finding);
+    if (typed.json) {
+      nlohmann::json object = parse_json(text, "the answer");
+      object["shortage"] = shortage_json(closest, way);
+      text = object.dump();
+    } else {
+      text += '\n' + shortage_text(closest, way);
+    }
+  }
+  print(typed.json ? text + '\n' : text);
   const std::string folder = folder_of(typed);
-  if (!folder.empty()) say_line(write_strategies(finding, folder));
+  if (!folder.empty()) say_line(write_strategies(finding, folder, width_in));
   return finding.answer.feasible == 0 ? status_no : status_done;
 }
 
@@ -106,6 +173,7 @@ void add_search_verb(CLI::App& app, Action& action) {
       "  fourfold search --space scaling/campaigns/ornl_175b_space.toml --influence");
   const auto typed = std::make_shared<Typed>();
   add_strategy_flags(*verb, typed->flags);
+  say_left_open(*verb);
   verb->add_flag("--influence", typed->influence,
                  "say how much each choice of the space matters, as a table and in --json");
   verb->add_option("--best", typed->best, "strategies that are shown")
@@ -119,16 +187,21 @@ void add_search_verb(CLI::App& app, Action& action) {
                    "ten by the communication model of SC24 as its authors' scripts code it, all "
                    "of them simulated (sc24-model; perlmutter and frontier)")
       ->capture_default_str();
+  add_width_flag(*verb, typed->width);
   verb->add_flag("--json", typed->json, "print the answer as one line of JSON");
   verb->callback([typed, verb, &action] {
     action = [typed, verb] {
       const bool by_estimate = typed->grids_by == name(GridsBy::estimate);
+      if (!typed->width.empty() && !typed->influence) {
+        throw std::runtime_error(
+            "--width cannot take effect: without --influence no figure is drawn");
+      }
       const bool open = typed->flags.open() || typed->influence || !typed->output.empty();
       if (open && !by_estimate) {
         throw std::runtime_error(
             "--grids-by cannot take effect: whole strategies are searched by estimate");
       }
-      return open ? search_whole_strategies(*typed, *verb) : search_grids(*typed);
+      return open ? search_whole_strategies(*typed, *verb) : search_grids(*typed, *verb);
     };
   });
 }

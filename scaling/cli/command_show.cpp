@@ -67,15 +67,16 @@ OrderChart chart_of(const OrderFlags& typed, const StepOptions& options) {
   point.model = model_of(flags);
   point.grid = ProcessGrid::parse(flags.grid);
   point.options = options;
-  point.global_batch = sequences_in(flags.batch_tokens, point.model);
+  point.global_batch = sequences_of(flags, point.model);
   point.software = flags.software;
   return chart_of(point, read_platform(flags.platform, {}, flags.software));
 }
 
 void refuse_without_effect(const CLI::App& verb, bool on_platform) {
   const std::vector<std::string> flags =
-      on_platform ? std::vector<std::string>{"--times"}
-                  : std::vector<std::string>{"--model", "--grid", "--batch-tokens"};
+      on_platform
+          ? std::vector<std::string>{"--times"}
+          : std::vector<std::string>{"--model", "--grid", "--batch-tokens", "--global-batch-size"};
   for (const std::string& flag : flags) {
     if (verb.count(flag) == 0) continue;
     throw std::runtime_error(fmt::format("{} cannot take effect: {}", flag,
@@ -127,9 +128,7 @@ void add_order_verb(CLI::App& show, Action& action) {
                    "machine whose times are drawn: a name (fourfold platforms) or a file");
   verb->add_option("--software", typed->question.software,
                    "on a platform: a name (fourfold software) or a file; the machine's if absent");
-  verb->add_option("--batch-tokens", typed->question.batch_tokens,
-                   "global batch in tokens, on a platform")
-      ->capture_default_str();
+  add_batch_flags(*verb, typed->question);
   verb->add_option("--svg", typed->svg, "FILE: write the picture as SVG, too");
   verb->callback([verb, typed, &action] {
     action = [verb, typed] {
@@ -159,6 +158,7 @@ void add_show_verb(CLI::App& app, Action& action) {
     if (!verb->get_subcommands().empty()) return;
     if (flags->model.empty()) throw CLI::RequiredError("--model");
     action = [flags, json] {
+      say_what_is_not_said(flags->model);
       const Model model = model_of(*flags);
       const StepOptions options = options_of(*flags);
       print(*json ? program_json(model, options) : print_program(model, options));

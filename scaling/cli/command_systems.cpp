@@ -1,42 +1,41 @@
 // fourfold systems: the training systems that the other verbs know, and one with its sources.
 #include <CLI/CLI.hpp>
-#include <memory>
+#include <vector>
 
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/shown.hpp"
 #include "scaling/text/system_text.hpp"
-#include "scaling/words/output.hpp"
 
 namespace fourfold::inline scaling::inline cli {
 
 void add_systems_verb(CLI::App& app, Action& action) {
-  struct Typed {
-    std::string system;
-    bool json = false;
-  };
-  const auto typed = std::make_shared<Typed>();
-  CLI::App* verb = app.add_subcommand("systems", "List the training systems, or show one");
-  verb->footer(
+  Catalogue systems;
+  systems.verb = "systems";
+  systems.meaning = "List the training systems, or show one";
+  systems.footer =
       "A system says which axes a grid may have, what the step does unless told otherwise, and\n"
       "which configurations a search looks at: project --system, search --system, compare.\n"
       "docs/systems.md explains the keys of a file of your own.\n\n"
       "Examples:\n"
       "  fourfold systems\n"
-      "  fourfold systems megatron-lm-2021\n"
-      "  fourfold systems my-system.toml --json");
-  verb->add_option("NAME", typed->system, "a name or a TOML file; all if absent");
-  verb->add_flag("--json", typed->json, "print one line of JSON");
-  verb->callback([typed, &action] {
-    action = [typed] {
-      if (!typed->system.empty()) {
-        const System system = read_system(typed->system);
-        print(typed->json ? system_json(system) : system_text(system));
-        return 0;
-      }
-      std::vector<System> systems;
-      for (const std::string& name : known_systems()) systems.push_back(read_system(name));
-      print(typed->json ? systems_json(systems) : systems_text(systems));
-      return 0;
-    };
+      "  fourfold systems show megatron-lm-2021\n"
+      "  fourfold systems template > my-system.toml\n"
+      "  fourfold systems my-system.toml --json";
+  systems.one = "a training system";
+  systems.example = "megatron-lm-2021";
+  systems.all = [](Shown shown) {
+    std::vector<System> all;
+    for (const std::string& name : known_systems()) all.push_back(read_system(name));
+    return shown == Shown::json ? systems_json(all) : systems_text(all);
+  };
+  systems.show = [](const std::string& name, Shown shown) {
+    const System system = read_system(name);
+    return shown == Shown::json ? system_json(system) : system_text(system);
+  };
+  add_template(*add_catalogue(app, action, systems), "a training system", action, [] {
+    return shipped_template("systems/megatron-core.toml",
+                            "fourfold project --system my-file.toml --platform frontier "
+                            "--model gpt-22b --devices 64");
   });
 }
 

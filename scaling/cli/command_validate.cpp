@@ -9,6 +9,7 @@
 #include "scaling/bars/residuals.hpp"
 #include "scaling/calibrate/here.hpp"
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/shown.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/validation/leave_out.hpp"
@@ -16,6 +17,7 @@
 #include "scaling/validation/validation_json.hpp"
 #include "scaling/validation/validation_run.hpp"
 #include "scaling/validation/validation_text.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
 #include "support/complaint.hpp"
 #include "support/exit_status.hpp"
@@ -28,6 +30,7 @@ struct Typed {
   std::vector<std::string> sets;
   std::string fidelity = name(Fidelity::estimated);
   std::string csv, against;  // paths; empty: none
+  std::string width;         // of the figure beside the CSV
   std::string keep;          // a path; empty: none
   bool json = false;
   bool intervals = false;
@@ -68,6 +71,10 @@ bool any_ran(const std::vector<SetResult>& results) {
 
 int validate(const Typed& typed) {
   const Fidelity fidelity = projected_fidelity_named(typed.fidelity);
+  const double width_in = inches_in("--width", typed.width);
+  if (width_in > 0.0 && typed.csv.empty()) {
+    throw std::runtime_error("--width cannot take effect: without --csv no figure is drawn");
+  }
   for (const std::string& path : {typed.csv, typed.keep}) {
     if (!path.empty()) refuse_unwritable(path);
   }
@@ -81,24 +88,25 @@ int validate(const Typed& typed) {
   if (!typed.csv.empty()) {
     const std::string csv = validation_csv(results);
     write_whole_file(typed.csv, csv);
-    if (any_ran(results)) say_line(draw_scatter(typed.csv, csv, typed.fidelity));
+    if (any_ran(results)) say_line(draw_scatter(typed.csv, csv, typed.fidelity, width_in));
   }
   const std::vector<Residual> residuals = residuals_of(results);
   if (!typed.keep.empty()) {
     write_whole_file(typed.keep, residuals_csv(residuals));
     say_line(fmt::format("{} has {} runs", typed.keep, residuals.size()));
   }
-  const LeaveOut intervals = leave_out(residuals);
+  int status = status_done;
   if (typed.json) {
-    print(validation_json(results, intervals));
+    print(validation_json(results, leave_out(residuals)));
   } else if (typed.intervals) {
-    print(leave_out_text(intervals));
+    for (LeftOut what : {LeftOut::source, LeftOut::machine, LeftOut::system}) {
+      const LeaveOut intervals = leave_out(residuals, what);
+      print(leave_out_text(intervals));
+      const std::string why = wrong_with(intervals);
+      if (!why.empty()) status = complain(why, status_no);
+    }
   } else {
     print(typed.against.empty() ? validation_text(results) : changes_text(earlier, results));
-  }
-  int status = status_done;
-  if (const std::string why = wrong_with(intervals); typed.intervals && !why.empty()) {
-    status = complain(why, status_no);
   }
   for (const SetResult& result : results) {
     const std::string why = worse_than_bound(result);
@@ -135,14 +143,16 @@ void add_validate_verb(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_option("--csv", typed->csv,
                    "FILE: write the rows as CSV, and beside it a scatter plot as PNG and SVG");
+  add_width_flag(*verb, typed->width);
   const auto against = verb->add_option("--against", typed->against,
                                         "FILE: show what moved since this was printed by --json");
   verb->add_option("--keep", typed->keep,
                    "FILE: write published / projected of each run; error bars are made of "
                    "scaling/validation/residuals.csv");
   verb->add_flag("--intervals", typed->intervals,
-                 "hold the runs of each source against error bars made of the others; the "
-                 "status is 1 if 80 % bars do not cover 65 to 95 %, or +-25 % scored better")
+                 "hold the runs of each source, machine and system against error bars made of the "
+                 "others; the status is 1 if 80 % bars do not cover 65 to 95 % of all and 40 % of "
+                 "each, or +-25 % scored better")
       ->excludes(against);
   verb->add_flag("--json", typed->json, "print sets, rows and statistics as one line of JSON")
       ->excludes(against);

@@ -1,14 +1,17 @@
 // fourfold: the front door. Reads the command line, does what the verb says, and turns every error
 // into one sentence and a status.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scaling/cli/commands.hpp"
+#include "scaling/cli/launch_flags.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/records/finding.hpp"
 #include "scaling/words/output.hpp"
@@ -22,7 +25,7 @@
 namespace fourfold::inline scaling::inline cli {
 namespace {
 
-int run(int count, char** words) {
+int run(int count, char** typed) {
   CLI::App app(
       "Fourfold projects 4D-parallel training of language models on supercomputers: which process "
       "grid is best, how fast it is, and what limits it; and it trains them over MPI.");
@@ -58,10 +61,12 @@ int run(int count, char** words) {
   add_measuring_verbs(app, action);
   add_calibrate_verb(app, action);
   check_all_values(app);
-  const std::string stray = stray_bytes({words, words + count});
+  const std::string stray = stray_bytes({typed, typed + count});
   if (!stray.empty()) return complain(stray, status_could_not);
+  std::vector<std::string> words = with_launch_flags(app, {typed + 1, typed + count});
+  std::ranges::reverse(words);  // as CLI11 takes them
   try {
-    app.parse(count, words);
+    app.parse(std::move(words));
   } catch (const CLI::Success& asked) {  // --help and --version
     std::ostringstream text;
     const int status = app.exit(asked, text, text);

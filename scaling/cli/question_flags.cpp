@@ -13,14 +13,23 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
+#include "platforms/file/scale_groups.hpp"
+#include "scaling/cli/launch_flags.hpp"
+#include "scaling/records/open_options.hpp"
 #include "scaling/systems/system.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/what_if_words.hpp"
+#include "schedule/models/fit.hpp"
 #include "sim/conditions/idle_scales.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/counts_of_1024.hpp"
 #include "support/divisors.hpp"
 #include "support/field_flags.hpp"
 #include "support/field_json.hpp"
 #include "support/flag_checks.hpp"
+#include "support/prose.hpp"
+#include "support/standard_streams.hpp"
 
 namespace fourfold::inline scaling::inline cli {
 namespace {
@@ -60,21 +69,40 @@ Scales scales_of(const QuestionFlags& flags) {
   return factors_in(flags.scales);
 }
 
+void add_batch_flags(CLI::App& verb, QuestionFlags& flags) {
+  CLI::Option* tokens = verb.add_option("--batch-tokens", flags.batch_tokens,
+                                        "global batch in tokens; 4M are 4 x 1024 x 1024")
+                            ->capture_default_str()
+                            ->transform(counts_of_1024())
+                            ->check(whole_number(1, most_batch_tokens));
+  verb.add_option("--global-batch-size", flags.global_batch_size,
+                  "the same in sequences, instead of --batch-tokens")
+      ->check(whole_number(1, most_batch_tokens))
+      ->excludes(tokens);
+}
+
 void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--platform", flags.platform, "machine: a name (fourfold platforms) or a file")
       ->required();
+  verb.add_option("--library", flags.library,
+                  "collective library instead of the machine's own, where another was measured on "
+                  "it: pccl or cray-mpich on frontier");
   verb.add_option("--devices", flags.devices,
                   "GPUs, or GCDs on MI250X; those of --grid if it is given")
       ->check(whole_number(1));
-  verb.add_option("--batch-tokens", flags.batch_tokens, "global batch in tokens")
-      ->capture_default_str()
-      ->check(whole_number(1, most_batch_tokens));
+  add_batch_flags(verb, flags);
   verb.add_option("--scale", flags.scales,
-                  "KEY=FACTOR: what if this number of the platform were FACTOR times as large");
+                  "KEY=FACTOR: what if this number of the platform were FACTOR times as large; "
+                  "nics, links, network, memory and devices are all numbers of that part");
   verb.add_option("--software", flags.software,
                   "what the model is trained with: a name (fourfold software) or a file; the "
                   "system's or the machine's own if absent")
       ->check(some_word());
+  verb.add_option("--memory-risk", flags.memory_risk,
+                  fmt::format("0.01 to 0.99: how likely the run may be to run out of memory; {:g} "
+                              "if absent, and what may fit on a --grid where nothing else does",
+                              usual_memory_risk))
+      ->check(number(0.01, 0.99));
   verb.add_option("--fidelity", flags.fidelity,
                   "estimated (closed form); simulated (SimGrid); full: the chosen grid with every "
                   "layer and micro-batch; s4u, s4u-step: with stock SimGrid communications")
@@ -90,6 +118,14 @@ void add_machine_flags(CLI::App& verb, QuestionFlags& flags) {
       ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
 }
 
+void add_tokens_flag(CLI::App& verb, QuestionFlags& flags) {
+  verb.add_option(
+          "--tokens", flags.tokens,
+          "of a whole run, such as 300B or 2T: its days and device-hours are given, without "
+          "failures and checkpoints (fourfold advise counts those)")
+      ->check(some_word());
+}
+
 void add_system_flag(CLI::App& verb, QuestionFlags& flags) {
   verb.add_option("--system", flags.system,
                   "a training system, by name (fourfold systems) or file: grids and options are "
@@ -98,9 +134,13 @@ void add_system_flag(CLI::App& verb, QuestionFlags& flags) {
 }
 
 void add_shape_flags(CLI::App& verb, QuestionFlags& flags) {
-  verb.add_option("--model", flags.model, "a name (fourfold models) or a file")->required();
+  verb.add_option("--model", flags.model,
+                  "a name (fourfold models), a file, or a config.json or its folder")
+      ->required();
+  add_launch_flags(verb);
   add_field_flags(verb, "Options", model_fields().facts(), {}, flags.model_values);
   add_if_absent(verb, "--sequence", "the model file's");
+  verb.get_option("--sequence")->transform(counts_of_1024());
   add_if_absent(verb, "--vocabulary", "the model file's");
   verb.add_option(
           "--grid", flags.grid,
@@ -116,9 +156,25 @@ void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   add_shape_flags(verb, flags);
   FieldValues usual = step_fields().values({});
   usual.erase("micro_batches");
-  add_field_flags(verb, "Options of the training step (defaults: as the published code)",
+  add_field_flags(verb, "Options of the training step (defaults: as the code of SC24)",
                   step_fields().facts(), usual, flags.options);
   add_if_absent(verb, "--micro-batches", "searched");
+}
+
+void say_left_open(CLI::App& verb) {
+  for (const std::string& flag : open_option_flags()) {
+    CLI::Option* option = verb.get_option(flag);
+    option->description(option->get_description() + "; searched if absent and --grid is, too");
+  }
+}
+
+void add_micro_batch_size_flag(CLI::App& verb, QuestionFlags& flags) {
+  verb.add_option(
+          "--micro-batch-size", flags.micro_batch_size,
+          "instead of --micro-batches, with --grid: sequences of a micro-batch on each share "
+          "of the batch, of which there are z x data")
+      ->check(whole_number(1))
+      ->excludes(verb.get_option("--micro-batches"));
 }
 
 void add_what_if_flags(CLI::App& verb, QuestionFlags& flags) {
@@ -136,12 +192,13 @@ void refuse_idle_scales(const Question& question) {
   const Platform platform = read_platform(question.platform, question.scales, question.software);
   if (grid.size() > platform.devices()) return;  // which is refused with that
   fourfold::refuse_idle_scales(point_of(question, grid, 1), platform);
+  check_as_scaled(platform);
 }
 
 // What the other flags leave nothing to do for.
 void refuse_idle(const QuestionFlags& flags) {
   const bool estimated = flags.fidelity == name(Fidelity::estimated);
-  const bool single = !flags.grid.empty() && flags.micro_batches();
+  const bool single = !flags.grid.empty() && (flags.micro_batches() || flags.micro_batch_size > 0);
   for (const auto& [flag, value] : {std::pair{"--at-most-grids", flags.at_most_grids},
                                     std::pair{"--work-limit", flags.work_limit}}) {
     if (value == 0 || (!estimated && !single)) continue;
@@ -164,6 +221,11 @@ Model model_of(const QuestionFlags& flags) {
   return model_with(flags.model, flags.model_values);
 }
 
+std::int64_t sequences_of(const QuestionFlags& flags, const Model& model) {
+  if (flags.global_batch_size == 0) return sequences_in(flags.batch_tokens, model);
+  return sequences_in(flags.global_batch_size * model.sequence, model);
+}
+
 namespace {
 
 // What was typed must have an effect.
@@ -174,6 +236,12 @@ void refuse_idle_options(const QuestionFlags& flags, const StepOptions& options)
     throw std::runtime_error(
         fmt::format("--overlap recompute cannot take effect: --recompute {} gathers nothing anew",
                     name(options.recompute)));
+  }
+  for (const auto& [key, flag] : {std::pair{"recompute_every", "--recompute-every"},
+                                  std::pair{"recompute_layers", "--recompute-layers"}}) {
+    if (options.recompute != Recompute::none || !flags.options.contains(key)) continue;
+    throw std::runtime_error(
+        fmt::format("{} cannot take effect: --recompute none recomputes no layer", flag));
   }
   for (const auto& [key, flag] :
        {std::pair{"grad_reduce_precision_z", "--grad-precision-z"},
@@ -246,12 +314,31 @@ std::vector<std::int64_t> stages_of(const QuestionFlags& flags, const Question& 
   return stages;
 }
 
+// As many as have the size that was typed.
+std::int64_t micro_batches_of(const QuestionFlags& flags, const Question& question) {
+  if (!question.grid) {
+    throw std::runtime_error(
+        "--micro-batch-size needs a --grid, whose z x data share the batch; `fourfold search` "
+        "looks "
+        "for grids with it");
+  }
+  const std::int64_t shares = replicas(*question.grid), size = flags.micro_batch_size;
+  const std::int64_t number = std::max<std::int64_t>(question.global_batch / shares / size, 1);
+  if (number * shares * size == question.global_batch) return number;
+  throw std::runtime_error(fmt::format(
+      "--micro-batch-size {}: a batch of {} on the {} of grid {} is no whole number of them; {} "
+      "would be",
+      size, counted(question.global_batch, "sequence"), counted(shares, "share"),
+      question.grid->str(), counted(number * shares * size, "sequence")));
+}
+
 }  // namespace
 
 Question question_of(const QuestionFlags& flags) {
   refuse_idle(flags);
   Question question;
   question.platform = flags.platform;
+  if (!flags.library.empty()) question.platform += '+' + flags.library;
   question.scales = scales_of(flags);
   question.model = model_of(flags);
   if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);
@@ -259,8 +346,10 @@ Question question_of(const QuestionFlags& flags) {
     throw std::runtime_error("--devices is required, or a --grid that says how many there are");
   }
   question.devices = flags.devices == 0 ? question.grid->size() : flags.devices;
-  question.global_batch = sequences_in(flags.batch_tokens, question.model);
+  question.global_batch = sequences_of(flags, question.model);
   question.micro_batches = flags.micro_batches();
+  if (flags.micro_batch_size > 0) question.micro_batches = micro_batches_of(flags, question);
+  question.memory_risk = flags.memory_risk;
   question.what_ifs = what_ifs_of(flags);
   if (flags.system.empty()) {
     question.options = options_of(flags);
@@ -279,6 +368,10 @@ Question question_of(const QuestionFlags& flags) {
   refuse_idle_options(flags, question.options);
   refuse_idle_scales(question);
   return question;
+}
+
+double tokens_of(const QuestionFlags& flags) {
+  return flags.tokens.empty() ? 0.0 : amount_in("--tokens", flags.tokens);
 }
 
 StoppingRule rule_of(const QuestionFlags& flags) {

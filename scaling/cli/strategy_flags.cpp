@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/study/strategy_file.hpp"
 #include "support/field.hpp"
 #include "support/flag_checks.hpp"
@@ -87,6 +88,7 @@ bool StrategyFlags::open() const {
 
 void add_strategy_flags(CLI::App& verb, StrategyFlags& flags) {
   add_machine_flags(verb, flags.question);
+  add_tokens_flag(verb, flags.question);
   add_system_flag(verb, flags.question);
   add_shape_flags(verb, flags.question);
   for (const char* flag : {"--platform", "--model"}) verb.get_option(flag)->required(false);
@@ -155,13 +157,15 @@ StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& v
   words.options = flags.options;
   question.space = space_in(
       words, read_platform(pattern.platform, pattern.scales, pattern.software), pattern.options);
+  question.space.memory_risk = single.memory_risk.value_or(usual_memory_risk);
   if (!makes_its_batch(question.space)) {
-    pattern.global_batch = sequences_in(single.batch_tokens, pattern.model);
+    pattern.global_batch = sequences_of(single, pattern.model);
     return question;
   }
-  if (typed(verb, "--batch-tokens")) {
-    throw std::runtime_error(
-        "--batch-tokens cannot take effect: --micro-batch-size and --micro-batches make the batch");
+  for (const char* flag : {"--batch-tokens", "--global-batch-size"}) {
+    if (!typed(verb, flag)) continue;
+    throw std::runtime_error(fmt::format(
+        "{} cannot take effect: --micro-batch-size and --micro-batches make the batch", flag));
   }
   pattern.global_batch = 0;
   return question;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -25,6 +26,15 @@ std::string words_of_bucket(const StepOptions& options) {
   return fmt::format(", with room for --offload-bucket's {} elements", options.offload_bucket);
 }
 
+// What is too likely not to fit, and may fit for all that.
+std::string words_of_risk(const Question& question, Bytes need, const Platform& platform) {
+  const double chance = chance_to_fit(need, platform);
+  if (chance <= fits_not_below) return "";
+  return fmt::format(": {}, and {} asks for {:.0f} %", fits_text(chance),
+                     question.memory_risk ? "--memory-risk" : "what is recommended",
+                     100.0 * (1.0 - question.memory_risk.value_or(usual_memory_risk)));
+}
+
 // The estimates of one grid, for the micro-batches asked for or for all that divide its batch.
 SearchResult candidates_of_grid(const Question& question, const Platform& platform) {
   const ProcessGrid& grid = *question.grid;
@@ -41,7 +51,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
 
   SearchResult result;
   result.tried = static_cast<std::int64_t>(counts.size());
-  const Bytes limit = memory_limit(platform);
+  const Bytes limit = memory_limit(platform, question.memory_risk.value_or(usual_memory_risk));
   Bytes least{std::numeric_limits<double>::max()};
   std::string of_the_order;
   for (std::int64_t count : counts) {
@@ -66,10 +76,12 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   }
   if (result.rejected[Rejection::order] == result.tried) throw FindingFailed(of_the_order);
   if (result.feasible.empty()) {
-    throw DoesNotFit(fmt::format(
-        "{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of {:.4g} GB{}",
-        question.model.name, grid.str(), least.value / 1e9, platform.name, limit.value / 1e9,
-        platform.processor.memory.value / 1e9, words_of_bucket(question.options)));
+    throw DoesNotFit(
+        fmt::format("{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of "
+                    "{:.4g} GB{}{}",
+                    question.model.name, grid.str(), least.value / 1e9, platform.name,
+                    memory_limit(platform).value / 1e9, platform.processor.memory.value / 1e9,
+                    words_of_bucket(question.options), words_of_risk(question, least, platform)));
   }
   std::erase_if(result.rejected, [](const auto& of_reason) { return of_reason.second == 0; });
   std::stable_sort(result.feasible.begin(), result.feasible.end(),
@@ -130,19 +142,14 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
   return instead.empty() ? text : text + "; " + instead;
 }
 
-}  // namespace
-
-SearchResult candidates(const Question& question, const Platform& platform,
-                        const ProgressWatch& watch) {
-  if (question.devices < 1) throw FindingFailed("the number of devices must be at least 1");
-  if (question.devices > platform.devices()) {
-    throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
-                                    platform.devices(), question.devices));
-  }
-  if (question.grid) return candidates_of_grid(question, platform);
-
+// All grids that the question looks at, with all micro-batches; or the fastest alone.
+SearchResult searched(const Question& question, const Platform& platform,
+                      std::optional<Seconds> faster_than, const ProgressWatch& watch) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
   SearchSpace space{question.devices, question.stages};
+  space.faster_than = faster_than;
+  if (faster_than) space.micro_batches = question.micro_batches;
+  space.memory_risk = question.memory_risk.value_or(usual_memory_risk);
   std::vector<ProcessGrid> of_model;
   if (question.grids_by == GridsBy::sc24_model) {
     of_model = coded_grids(question.model, question.global_batch, question.devices, platform.name,
@@ -156,16 +163,42 @@ SearchResult candidates(const Question& question, const Platform& platform,
       return searches(*question.system, grid, question.options.rank_order, platform.node.devices);
     };
   }
-  SearchResult result = search(pattern, platform, space, [&](std::int64_t done, std::int64_t all) {
+  return search(pattern, platform, space, [&](std::int64_t done, std::int64_t all) {
     stop_if_interrupted();
     watch(fmt::format("estimated {} of {} candidates", done, all),
           static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(all, 1)));
   });
+}
+
+}  // namespace
+
+std::optional<Seconds> least_seconds(const Question& question, const Platform& platform,
+                                     Seconds most, const ProgressWatch& watch) {
+  const SearchResult result = searched(question, platform, most, watch);
+  if (result.feasible.empty()) return std::nullopt;
+  return result.feasible.front().estimate.outcome.total;
+}
+
+SearchResult candidates(const Question& question, const Platform& platform,
+                        const ProgressWatch& watch) {
+  if (question.devices < 1) throw FindingFailed("the number of devices must be at least 1");
+  if (question.devices > platform.devices()) {
+    throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                    platform.devices(), question.devices));
+  }
+  if (question.grid) return candidates_of_grid(question, platform);
+  SearchResult result = searched(question, platform, std::nullopt, watch);
   std::set<std::int64_t> counts;  // of micro-batches that fit
   for (const Candidate& candidate : result.feasible) counts.insert(candidate.micro_batches);
   if (question.micro_batches) {
     std::erase_if(result.feasible, [&](const Candidate& candidate) {
       return candidate.micro_batches != *question.micro_batches;
+    });
+  }
+  if (question.most_at_once) {
+    std::erase_if(result.feasible, [&](const Candidate& candidate) {
+      const std::int64_t shares = batch_unit(candidate.grid, candidate.micro_batches);
+      return question.global_batch / shares > *question.most_at_once;
     });
   }
   if (question.grids_by != GridsBy::estimate) keep_best_of_grids(result.feasible);

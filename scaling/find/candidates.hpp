@@ -2,6 +2,8 @@
 // those the question names.
 #pragma once
 
+#include <optional>
+
 #include "platforms/platform.hpp"
 #include "scaling/records/finding.hpp"
 #include "scaling/records/question.hpp"
@@ -12,5 +14,10 @@ namespace fourfold::inline scaling::inline find {
 // Never empty: throws FindingFailed that says why nothing can run and how far off it is.
 SearchResult candidates(const Question& question, const Platform& platform,
                         const ProgressWatch& watch);
+
+// The seconds of the fastest of them where it takes less than `most`, which is found much sooner
+// than all that are slower. The question names no grid, and its devices are there.
+std::optional<Seconds> least_seconds(const Question& question, const Platform& platform,
+                                     Seconds most, const ProgressWatch& watch);
 
 }  // namespace fourfold::inline scaling::inline find

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 
 #include "platforms/network/topology.hpp"
@@ -54,7 +55,9 @@ std::vector<std::optional<double>> simulated_seconds(const Finding& finding) {
 }
 
 // Simulates the next candidates of `finding`, as many as run side by side and the rule allows.
-void simulate_wave(const Question& question, const StoppingRule& rule, Finding& finding) {
+// `hear` is told how many of them are done, in parts.
+void simulate_wave(const Question& question, const StoppingRule& rule, Finding& finding,
+                   const std::function<void(double)>& hear) {
   const std::size_t first = finding.simulated.size();
   const std::size_t allowed =
       std::min(static_cast<std::size_t>(std::max<std::int64_t>(rule.at_most, 1)),
@@ -64,17 +67,22 @@ void simulate_wave(const Question& question, const StoppingRule& rule, Finding& 
   std::vector<Point> points;
   std::vector<Job> jobs;
   // A grid that somebody asked for is answered, however long it takes.
-  std::vector<std::string> command{executable};
-  if (finding.search.feasible.size() > 1) {
+  std::vector<std::string> command{executable, "--progress"};
+  const bool limited = finding.search.feasible.size() > 1;
+  if (limited) {
     command.insert(command.end(), {"--work-limit", std::to_string(rule.work_limit)});
   }
   const std::int64_t net = rule.work_limit / least_units_a_second + 1;
   for (std::size_t i = first; i < last; ++i) {
     const Candidate& candidate = finding.search.feasible[i];
     points.push_back(point_of(question, candidate.grid, candidate.micro_batches));
-    jobs.push_back({command, to_json(points.back()) + '\n', command.size() > 1 ? net : 0});
+    jobs.push_back({command, to_json(points.back()) + '\n', limited ? net : 0});
   }
-  const std::vector<JobResult> results = run_side_by_side(jobs);
+  std::vector<double> done(jobs.size(), 0.0);
+  const std::vector<JobResult> results = run_side_by_side(jobs, [&](std::size_t job, double part) {
+    done[job] = part;
+    hear(std::accumulate(done.begin(), done.end(), 0.0));
+  });
   for (std::size_t i = 0; i < results.size(); ++i) {
     finding.simulated.push_back(answer_of(results[i], points[i]));
   }
@@ -126,11 +134,18 @@ Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRul
   while (*finding.verdict == Verdict::go_on) {
     const std::size_t done = finding.simulated.size();
     const auto most = std::min(rule.at_most, static_cast<std::int64_t>(estimated.size()));
-    const double part =
-        static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(most, 1));
-    watch(fmt::format("simulated {} of at most {}", done, counted(most, "grid")),
-          share + (1.0 - share) * part);
-    simulate_wave(question, rule, finding);
+    const auto hear = [&](double more) {
+      const double part =
+          (static_cast<double>(done) + more) / static_cast<double>(std::max<std::int64_t>(most, 1));
+      watch(fmt::format("simulated {:.1f} of at most {}{}", static_cast<double>(done) + more,
+                        counted(most, "grid"),
+                        most > 1 ? fmt::format(", each up to {:.3g} units of work",
+                                               static_cast<double>(rule.work_limit))
+                                 : ""),
+            share + (1.0 - share) * part);
+    };
+    hear(0.0);
+    simulate_wave(question, rule, finding, hear);
     finding.verdict = judge(estimated, simulated_seconds(finding), rule);
   }
   const std::vector<std::optional<double>> seconds = simulated_seconds(finding);
@@ -164,7 +179,8 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
     compute_factors(point, mapping);
     const Topology topology(platform, mapping.nodes(platform.node.devices),
                             folded_step(point.model, point.options).channels.size());
-    FaultyLinks({question.what_ifs.degrade, question.what_ifs.fail}, topology, platform);
+    const WhatIfs& what_ifs = question.what_ifs;
+    FaultyLinks({what_ifs.degrade, what_ifs.fail, what_ifs.background}, topology, platform);
   } catch (const FindingFailed&) {
     throw;
   } catch (const std::bad_alloc&) {

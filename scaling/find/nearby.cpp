@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "platforms/device_memory.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/estimate/search.hpp"
 #include "support/divisors.hpp"
@@ -20,8 +21,11 @@ constexpr int most_searched = 3;  // counts on either side, each with a whole se
 
 bool fits(const Question& question, const Platform& platform) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
+  const double risk = question.memory_risk.value_or(usual_memory_risk);
   return std::ranges::any_of(
-      search(pattern, platform, {question.devices, question.stages}).feasible,
+      search(pattern, platform,
+             {.devices = question.devices, .stages = question.stages, .memory_risk = risk})
+          .feasible,
       [&](const Candidate& candidate) {
         return !question.micro_batches || candidate.micro_batches == *question.micro_batches;
       });

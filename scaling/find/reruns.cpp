@@ -25,7 +25,7 @@ WhatIfs tidy(WhatIfs what_ifs) {
   return what_ifs;
 }
 
-std::vector<Change> changes_of(const Point& point) {
+std::vector<Change> changes_of(const Point& point, const Processor& processor) {
   std::vector<Change> changes;
   const auto without = [&](const std::string& key, const std::string& name, WhatIfs what_ifs) {
     Change change{key, name, point, {}};
@@ -37,10 +37,12 @@ std::vector<Change> changes_of(const Point& point) {
   without("without_slow_devices", "no slow devices", changed);
   changed = point.what_ifs;
   changed.jitter_percent = 0.0;
+  changed.draws_spreads = false;
   without("without_jitter", "no jitter", changed);
   changed = point.what_ifs;
   changed.degrade.clear();
   changed.fail.clear();
+  changed.background.clear();
   without("with_sound_links", "sound links", changed);
   changed = point.what_ifs;
   changed.placement = {};
@@ -49,6 +51,7 @@ std::vector<Change> changes_of(const Point& point) {
     without("packed", "packed placement", changed);
   }
   for (IdealPart part : all_ideal_parts) {
+    if (!takes_effect(part, processor)) continue;
     std::string key = name(part);
     std::ranges::replace(key, '-', '_');
     changes.push_back({key, sentence(part), point, {"--ideal", name(part)}});
@@ -61,10 +64,12 @@ std::vector<Change> changes_of(const Point& point) {
 std::vector<Ideal> rerun(const Record& record, const ProgressWatch& watch) {
   std::vector<Ideal> found;
   if (!record.replay) return found;
-  const bool walked_whole = record.point.what_ifs.jitter_percent > 0.0;
+  const bool walked_whole = record.point.what_ifs.jitters();
   if (walked_whole && record.replay->cpu_s > longest_rerun_s) return found;
   const std::string executable = beside_this_executable("fourfold-replay");
-  const std::vector<Change> changes = changes_of(record.point);
+  const Point& point = record.point;
+  const Platform platform = read_platform(point.platform, point.scales, point.software);
+  const std::vector<Change> changes = changes_of(point, platform.processor);
   for (std::size_t first = 0; first < changes.size(); first += processes_at_a_time) {
     watch(fmt::format("simulated {} of {} changes", first, changes.size()),
           static_cast<double>(first) / static_cast<double>(changes.size()));

@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/find/candidates.hpp"
 
 namespace fourfold::inline scaling::inline find {
@@ -14,13 +18,50 @@ Seconds least(const SearchResult& search) {
   return search.feasible.front().estimate.outcome.total;
 }
 
-}  // namespace
+// Only the walk of a single stage has a bound that leaves out what is slower.
+bool bounded(const Question& question, const Platform& platform) {
+  return !question.grid && question.stages == std::vector<std::int64_t>{1} &&
+         question.devices >= 1 && question.devices <= platform.devices();
+}
 
-Settled settled(const Question& question, const Platform& platform, const ProgressWatch& watch) {
+// The first variant of which nothing is faster; none where none fits.
+std::optional<StepOptions> fastest(const Question& question, const Platform& platform,
+                                   const ProgressWatch& watch) {
+  std::optional<StepOptions> best;
+  Seconds least{std::numeric_limits<double>::infinity()};
+  Question one = question;
+  for (std::size_t i = 0; i < question.variants.size(); ++i) {
+    one.options = question.variants[i];
+    const auto hear = [&](const std::string& activity, double part) {
+      watch(activity,
+            (static_cast<double>(i) + part) / static_cast<double>(question.variants.size() + 1));
+    };
+    if (const std::optional<Seconds> found = least_seconds(one, platform, least, hear)) {
+      best = one.options;
+      least = *found;
+    }
+  }
+  return best;
+}
+
+// With the question's own risk.
+Settled settled_at_risk(const Question& question, const Platform& platform,
+                        const ProgressWatch& watch) {
   Settled best{question, {}};
   if (question.variants.size() < 2) {
     best.search = candidates(question, platform, watch);
     return best;
+  }
+  if (bounded(question, platform)) {
+    if (const std::optional<StepOptions> found = fastest(question, platform, watch)) {
+      best.question.options = *found;
+      const auto choices = static_cast<double>(question.variants.size());
+      best.search =
+          candidates(best.question, platform, [&](const std::string& activity, double part) {
+            watch(activity, (choices + part) / (choices + 1.0));
+          });
+      return best;
+    }
   }
   std::string why, no_room;
   double done = 0.0;
@@ -52,6 +93,20 @@ Settled settled(const Question& question, const Platform& platform, const Progre
     throw DoesNotFit(reason);
   }
   return best;
+}
+
+}  // namespace
+
+// Who states a grid is told of what may fit, where nothing on it fits in all likelihood.
+Settled settled(const Question& question, const Platform& platform, const ProgressWatch& watch) {
+  if (!question.grid || question.memory_risk) return settled_at_risk(question, platform, watch);
+  try {
+    return settled_at_risk(question, platform, watch);
+  } catch (const DoesNotFit&) {
+    Question bolder = question;
+    bolder.memory_risk = 1.0 - fits_not_below;
+    return settled_at_risk(bolder, platform, watch);
+  }
 }
 
 }  // namespace fourfold::inline scaling::inline find

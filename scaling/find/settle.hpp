@@ -1,5 +1,5 @@
-// The best of a system's options by estimate: the one place that searches what is beyond grids and
-// micro-batches.
+// The best by estimate of the options that a system or the user leaves open, each with its own
+// search over grids and micro-batches.
 #pragma once
 
 #include "platforms/platform.hpp"

@@ -98,27 +98,48 @@ Point point_of(const StrategyQuestion& question, const Strategy& strategy) {
   return point;
 }
 
-std::string project_command(const StrategyQuestion& question, const Strategy& strategy) {
+Question question_of(const StrategyQuestion& question, const Strategy& strategy) {
+  const Point point = point_of(question, strategy);
+  Question one;
+  one.platform = point.platform;
+  one.scales = point.scales;
+  one.software = point.software;
+  one.model = point.model;
+  one.devices = point.grid.size();
+  one.global_batch = point.global_batch;
+  one.options = point.options;
+  one.what_ifs = point.what_ifs;
+  one.grid = point.grid;
+  one.micro_batches = strategy.micro_batches();
+  one.memory_risk = question.space.memory_risk;
+  return one;
+}
+
+std::string project_command(const StrategyQuestion& question, const Strategy& strategy,
+                            const std::map<std::string, std::string>& instead) {
   const Point& pattern = question.pattern;
-  std::string text = fmt::format(
-      "fourfold project --platform {} {} --grid {} --micro-batches {} --batch-tokens {}",
-      shell_argument(pattern.platform), question.model_flags, strategy.grid.str(),
-      strategy.micro_batches(), strategy.global_batch * pattern.model.sequence);
+  std::string text = fmt::format("fourfold project --platform {} {}",
+                                 shell_argument(pattern.platform), question.model_flags);
   const auto add = [&](const std::string& flag, const std::string& word, const std::string& usual) {
-    if (word != usual) text += fmt::format(" {} {}", flag, shell_argument(word));
+    if (word == usual || instead.contains(flag)) return;
+    text += fmt::format(" {} {}", flag, shell_argument(word));
   };
+  add("--grid", strategy.grid.str(), "");
+  add("--micro-batches", std::to_string(strategy.micro_batches()), "");
+  add("--batch-tokens", std::to_string(strategy.global_batch * pattern.model.sequence), "");
   for (const std::string& flag : flags_of(step_fields().facts())) {
     if (flag == "--micro-batches") continue;
     // Its default is the software's.
-    if (flag == "--attention" && !pattern.software.empty()) {
-      add(flag, step_fields().word(strategy.options, flag), "");
-      continue;
-    }
-    add(flag, step_fields().word(strategy.options, flag), step_fields().word({}, flag));
+    const bool of_software = flag == "--attention" && !pattern.software.empty();
+    add(flag, step_fields().word(strategy.options, flag),
+        of_software ? "" : step_fields().word({}, flag));
   }
   add("--software", pattern.software, "");
   for (const auto& [key, factor] : pattern.scales)
     text += fmt::format(" --scale {}={:g}", key, factor);
+  for (const auto& [flag, word] : instead) {
+    if (!word.empty()) text += fmt::format(" {} {}", flag, shell_argument(word));
+  }
   return text;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "platforms/platform.hpp"
 #include "scaling/bars/error_bar.hpp"
 #include "scaling/find/strategy_words.hpp"
+#include "scaling/records/question.hpp"
 #include "sim/estimate/influence.hpp"
 #include "sim/estimate/strategies.hpp"
 #include "sim/question/throughput.hpp"
@@ -41,7 +43,10 @@ StrategyFinding find_strategies(const StrategyQuestion& question, const Strategy
 // The point that a strategy of the question is.
 Point point_of(const StrategyQuestion& question, const Strategy& strategy);
 
-// The command that projects a strategy by itself.
-std::string project_command(const StrategyQuestion& question, const Strategy& strategy);
+// The question that a strategy is, and the command that projects it by itself, with other words for
+// these flags; a flag without a word is left out.
+Question question_of(const StrategyQuestion& question, const Strategy& strategy);
+std::string project_command(const StrategyQuestion& question, const Strategy& strategy,
+                            const std::map<std::string, std::string>& instead = {});
 
 }  // namespace fourfold::inline scaling::inline find

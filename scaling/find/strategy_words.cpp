@@ -7,6 +7,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "schedule/models/launch_words.hpp"
 #include "schedule/program/step_options.hpp"
 #include "support/field.hpp"
 #include "support/shell_word.hpp"
@@ -97,7 +98,8 @@ void read_axes(const SpaceWords& words, StrategySpace& space) {
 }  // namespace
 
 std::string model_flags(const std::string& name_or_path, const FieldValues& instead) {
-  std::string text = "--model " + shell_argument(name_or_path);
+  std::string text = says_launch(name_or_path) ? "--model=" + shell_word(name_or_path)
+                                               : "--model " + shell_argument(name_or_path);
   const std::vector<FieldFacts>& facts = model_fields().facts();
   for (const std::string& flag : flags_of(facts)) {
     const std::string word = flag_word(facts, flag, instead);

@@ -7,7 +7,8 @@
 
 namespace fourfold::inline scaling::inline find {
 
+// Returns a sentence: which devices and how much of the step the file shows, and where to open it.
 // Throws std::runtime_error with a sentence if the file cannot be written.
-void write_trace_of(const Record& record, const std::string& path);
+std::string write_trace_of(const Record& record, const std::string& path);
 
 }  // namespace fourfold::inline scaling::inline find

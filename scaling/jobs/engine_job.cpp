@@ -2,6 +2,7 @@
 #include "scaling/jobs/engine_job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -27,6 +30,7 @@
 #include "support/complaint.hpp"
 #include "support/exit_status.hpp"
 #include "support/json_object.hpp"
+#include "support/on_path.hpp"
 #include "support/owned_folder.hpp"
 #include "support/ranks_started.hpp"
 #include "support/standard_streams.hpp"
@@ -58,8 +62,9 @@ Words mpirun_words(std::int64_t ranks) {
 struct EngineResult {
   AttachedResult job;
   std::optional<RankDeath> death;
-  bool silent = false;  // mpirun failed without a word
-  std::string unsaid;   // why some of its output could not be passed on
+  bool silent = false;           // mpirun failed without a word
+  std::string unsaid;            // why some of its output could not be passed on
+  std::string not_started = {};  // what mpirun said of ranks that it could not start
 };
 
 // What mpirun opens on a node, measured with Open MPI 4.1: 28 files, and four for each rank. With
@@ -68,6 +73,50 @@ void allow_files_of(std::int64_t ranks) {
   constexpr std::int64_t own = 64, of_a_rank = 6, enough = 1024;
   allow_open_files(std::min(own + of_a_rank * ranks, enough),
                    fmt::format("mpirun with {} ranks", ranks));
+}
+
+// Open MPI asks these in this order; without room there mpirun waits for ever or says a page.
+void expect_session_folder() {
+  if (std::getenv("OMPI_MCA_orte_tmpdir_base") != nullptr) return;
+  const char* name = "TMPDIR";
+  for (const char* one : {"TMP", "TEMP", "TMPDIR"}) {
+    if (std::getenv(one) != nullptr) name = one;
+  }
+  const char* const set = std::getenv(name);
+  const std::string folder = set == nullptr || *set == '\0' ? "/tmp" : set;
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(fmt::format(
+        "{} {}, where mpirun keeps its files; set TMPDIR to a folder that may be written to",
+        set == nullptr ? folder : fmt::format("{} names {}, which", name, folder), why));
+  };
+  std::error_code failed;
+  const auto kind = std::filesystem::status(folder, failed).type();
+  if (kind == std::filesystem::file_type::not_found) return;  // which mpirun makes
+  if (kind != std::filesystem::file_type::directory) refuse("is no folder");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) refuse("may not be written to");
+  constexpr std::uintmax_t room = 10'000'000;  // measured: some 8 MB, whatever the ranks
+  if (std::filesystem::space(folder, failed).available < room && !failed) {
+    refuse("has less than 10 MB of room");
+  }
+}
+
+// Variables of a Slurm job make mpirun start ranks by srun. Where there is none they are left over
+// from elsewhere, and ranks start here.
+void forget_a_scheduler_that_is_gone() {
+  if (std::getenv("SLURM_JOB_ID") == nullptr && std::getenv("SLURM_JOBID") == nullptr) return;
+  if (on_path("srun")) return;
+  for (const char* framework : {"OMPI_MCA_plm", "OMPI_MCA_ras"}) setenv(framework, "^slurm", 0);
+}
+
+// What in the environment steers mpirun, and may be what is wrong.
+std::string steering_variables() {
+  std::vector<std::string> names;
+  for (char** one = environ; *one != nullptr && names.size() < 5; ++one) {
+    const std::string name(*one, std::strcspn(*one, "="));
+    if (name.starts_with("OMPI_MCA_") || name == "SLURM_JOB_ID") names.push_back(name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("; the environment sets {}: unset what is not meant", fmt::join(names, ", "));
 }
 
 // Looks once a second. Time in which we were stopped ourselves does not count.
@@ -94,6 +143,8 @@ EngineResult run_engine(const Words& engine, const nlohmann::json& plan) {
     throw std::runtime_error("the word : is one of mpirun's own; write a path of this name as ./:");
   }
   allow_files_of(ranks);
+  expect_session_folder();
+  forget_a_scheduler_that_is_gone();
   Words command = mpirun_words(ranks);
   command.insert(command.end(), engine.begin(), engine.end());
   MpirunWords words;
@@ -106,7 +157,12 @@ EngineResult run_engine(const Words& engine, const nlohmann::json& plan) {
       result.unsaid = error.what();
     }
   };
-  const auto complain = [&words](std::string_view said) { say(words.own(said)); };
+  const auto complain = [&words](std::string_view said) {
+    say(words.own(said));
+    if (const std::string warning = words.warning(); !warning.empty()) {
+      remark("mpirun warns: " + warning);
+    }
+  };
   try {
     result.job =
         run_attached(command, {pass_on, complain}, {[&] { return words.started(); }}, watching);
@@ -118,6 +174,7 @@ EngineResult run_engine(const Words& engine, const nlohmann::json& plan) {
         fmt::format("{}; install openmpi-bin, or use one rank (--ranks 1)", error.what()));
   }
   say(words.rest());
+  result.not_started = words.not_started();
   result.death = words.death();
   result.silent = !words.mpirun_spoke();
   return result;
@@ -192,6 +249,8 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   for (const std::string& word : typed) {
     if (word == "--help" || word == "-h") return {run_attached(question).status, nullptr, ""};
   }
+  // Ranks compute with one; threads that start as a library loads may wait for memory for ever.
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);
   constexpr std::int64_t of_one_rank = 40;  // below some 30 MPI fails, and says so in 41 lines
   allow_open_files(of_one_rank, "a rank of MPI");
   constexpr std::int64_t of_its_memory = 8'388'608;  // its shared pieces have half of that
@@ -217,6 +276,10 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   const bool answers = result.job.status == status_done ||
                        (what.executable == "fourfold-bench" && result.job.status == status_no);
   if (answers && !stopped && !result.unsaid.empty()) throw std::runtime_error(result.unsaid);
+  if (!stopped && !answers && !result.not_started.empty()) {
+    throw std::runtime_error(fmt::format("mpirun could not start the ranks: {}{}",
+                                         result.not_started, steering_variables()));
+  }
   const int status = stopped ? status_stopped : answers ? result.job.status : status_could_not;
   std::string killed = killed_text(result);
   if (status == status_could_not && result.silent && killed.empty()) {

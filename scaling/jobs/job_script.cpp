@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <stdexcept>
 #include <string_view>
 
@@ -14,7 +16,10 @@ namespace fourfold::inline scaling::inline jobs {
 
 const std::vector<Launcher>& launchers() {
   static const std::vector<Launcher> all{
-      {"slurm", "sbatch", "sbatch"}, {"flux", "bash", "flux batch"}, {"pbs", "qsub", "qsub"}};
+      {"slurm", "sbatch", "sbatch", 60},
+      {"flux", "bash", "flux batch", 60},
+      {"pbs", "qsub", "qsub", 15, "#PBS -J "},  // 236 in later ones
+      {"lsf", "bsub <", "bsub <", 60}};
   return all;
 }
 
@@ -47,36 +52,60 @@ bool is_code(const std::string& word) {
   return word == "command" || word == "quoted_command";
 }
 
-// Whether a quote is open at the end of what stands on the line so far.
-bool opens_quote(std::string_view line) {
+// What a shell reads a place of a script as.
+enum class Place : std::uint8_t { bare, comment, quotes, here_document };
+
+// Of what stands behind `before`, the whole script so far. Whatever follows a here-document may be
+// a part of it.
+Place place_behind(std::string_view before) {
   char open = '\0';
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\' && open != '\'') {
+  bool escapes = true;  // whether a backslash means something between these quotes
+  bool commented = false, here = false;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const char letter = before[i];
+    const bool begins =
+        i == 0 || std::string_view(" \t\n;&|()").find(before[i - 1]) != std::string_view::npos;
+    if (commented) {
+      commented = letter != '\n';
+    } else if (letter == '\\' && (open == '\0' || escapes)) {
       ++i;
-    } else if (open == '\0' && (line[i] == '\'' || line[i] == '"')) {
-      open = line[i];
-    } else if (line[i] == open) {
-      open = '\0';
+    } else if (open != '\0') {
+      if (letter == open) open = '\0';
+    } else if (letter == '\'' || letter == '"') {
+      open = letter;
+      escapes = letter == '"' || (i > 0 && before[i - 1] == '$');
+    } else if (letter == '`') {
+      open = letter;
+      escapes = true;
+    } else if (letter == '#' && begins) {
+      commented = true;
+    } else if (before.substr(i).starts_with("<<")) {
+      here = true;
     }
   }
-  return open != '\0';
+  if (commented) return Place::comment;
+  if (open != '\0') return Place::quotes;
+  return here ? Place::here_document : Place::bare;
 }
 
-// What a word becomes behind `before`, the beginning of its line.
+// What a word becomes behind `before`, the script so far.
 std::string put_in(const std::string& word, const std::string& value, std::string_view before) {
   if (is_plain(value)) return value;
-  if (before.starts_with('#')) {
-    if (suits_scheduler(value)) return shell_word(value);
+  const Place place = place_behind(before);
+  if (place == Place::bare) return is_code(word) ? value : shell_word(value);
+  if (suits_scheduler(value)) return place == Place::comment ? shell_word(value) : value;
+  if (place == Place::comment) {
     throw std::runtime_error(fmt::format(
         "{{{{{}}}}} is '{}', but on a line with # a job script takes letters, digits, blanks and "
         "/._+-,:=@ only: name another, for a folder with --output",
         word, value));
   }
-  if (opens_quote(before)) {
-    throw std::runtime_error(fmt::format(
-        "the template has {{{{{}}}}} between quotes, and it has its own: leave them out", word));
-  }
-  return is_code(word) ? value : shell_word(value);
+  throw std::runtime_error(fmt::format("the template has {{{{{}}}}} ", word) +
+                           (place == Place::quotes
+                                ? "between quotes, and it has its own: leave them out"
+                                : "behind a here-document (<<), which a shell reads in its own "
+                                  "way: put it before, or use "
+                                  "names of letters, digits, blanks and /._+-,:=@ only"));
 }
 
 }  // namespace
@@ -100,21 +129,31 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
       throw std::runtime_error("the template has an unknown {{" + word + "}}" +
                                did_you_mean(word, known));
     }
-    const std::size_t line = text.rfind('\n', open) + 1;  // 0 on the first
-    result += put_in(word, found->second, std::string_view(text).substr(line, open - line));
+    result += put_in(word, found->second, std::string_view(text).substr(0, open));
     begin = close + 2;
   }
 }
 
-std::string job_name(const std::string& text) {
-  constexpr std::size_t longest = 60;
-  std::string name = text.substr(0, longest);
+std::string for_slices(const std::string& text, const Launcher& launcher, std::int64_t slices) {
+  const std::string array = launcher.array;
+  const std::size_t begin = text.find('\n' + array);
+  if (slices > 1 || array.empty() || begin == std::string::npos) return text;
+  return text.substr(0, begin) + text.substr(std::min(text.find('\n', begin + 1), text.size()));
+}
+
+std::string job_name(const std::string& text, const Launcher& launcher, std::size_t behind) {
+  const auto is_letter = [](char letter) {
+    return std::isalpha(static_cast<unsigned char>(letter)) != 0;
+  };
+  std::string name = text.empty() ? "campaign" : text;
+  if (!is_letter(name.front())) name = 'j' + name;
+  name.resize(std::min(name.size(), launcher.longest_name - behind));
   for (char& letter : name) {
     const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' ||
                        letter == '-' || letter == '.';
-    if (!plain || (&letter == name.data() && letter == '-')) letter = '_';
+    if (!plain) letter = '_';
   }
-  return name.empty() ? "campaign" : name;
+  return name;
 }
 
 }  // namespace fourfold::inline scaling::inline jobs

@@ -12,6 +12,10 @@ struct Launcher {
   const char* name;             // "slurm"
   const char* submit;           // the command that starts the script of an array
   const char* submit_measured;  // and that of a job of several ranks
+  std::size_t longest_name;     // of a job, in letters
+  // How the line begins that makes an array, where an array of one job is refused; empty: it is
+  // not.
+  const char* array = "";
 };
 
 // What a script starts: slices of the points that are projected, or trainings on so many ranks.
@@ -32,7 +36,11 @@ std::string template_of(const Launcher& launcher, JobKind kind);
 // stand where it does, and one that the template must have and lacks: "command".
 std::string filled(const std::string& text, const std::map<std::string, std::string>& words);
 
-// A name as every scheduler takes it: letters, digits and _.- in the place of others, not too long.
-std::string job_name(const std::string& text);
+// The template without the line that makes an array, where the launcher takes none of one job.
+std::string for_slices(const std::string& text, const Launcher& launcher, std::int64_t slices);
+
+// A name as the scheduler takes it for a job whose template puts `behind` letters behind it: a
+// letter first, letters, digits and _.- in the place of others, not too long.
+std::string job_name(const std::string& text, const Launcher& launcher, std::size_t behind = 0);
 
 }  // namespace fourfold::inline scaling::inline jobs

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <regex>
+#include <sstream>
 #include <utility>
 
 #include "support/ranks_started.hpp"
@@ -11,6 +12,7 @@
 namespace fourfold::inline scaling::inline jobs {
 namespace {
 
+constexpr std::string_view of_ours = "fourfold:";
 constexpr std::array notices{
     "MPI_ABORT was invoked on rank [0-9]+ in communicator .*",
     "with errorcode -?[0-9]+\\.",
@@ -69,14 +71,53 @@ std::string MpirunWords::own(std::string_view text) {
 }
 
 std::string MpirunWords::rest() {
-  return std::exchange(held_, "") + std::exchange(begun_, "");
+  if (!not_started().empty()) return std::exchange(begun_, "");
+  return std::exchange(before_, "") + std::exchange(held_, "") + std::exchange(begun_, "");
+}
+
+// The first paragraph between frames, or the first line of what has none.
+std::string MpirunWords::not_started() const {
+  constexpr std::size_t most_letters = 400;
+  if (started_) return "";
+  std::istringstream lines(before_);
+  std::string sentence, first_line;
+  bool in_frame = false, speaks = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (is_frame(line)) {
+      speaks = true;
+      if (in_frame && !sentence.empty()) break;
+      in_frame = !in_frame;
+    } else if (begin != std::string::npos) {
+      speaks = speaks || line.find("ORTE_ERROR_LOG") != std::string::npos ||
+               line.find("PMIX ERROR") != std::string::npos ||
+               line.find("] *** An error occurred in ") != std::string::npos;
+      if (first_line.empty()) first_line = line.substr(begin);
+      if (in_frame) sentence += (sentence.empty() ? "" : " ") + line.substr(begin);
+    }
+  }
+  if (!speaks) return "";
+  if (sentence.empty()) sentence = first_line;
+  return sentence.size() <= most_letters ? sentence : sentence.substr(0, most_letters) + "...";
+}
+
+// Ranks that fail alike would each say it, as would those that miss the one that has failed.
+std::string MpirunWords::said_by_job(const std::string& line) {
+  static const std::regex failure("fourfold[:] rank [0-9]+: .*");
+  if (std::regex_match(line.substr(0, 40), failure)) {
+    if (std::exchange(rank_spoke_, true)) return "";
+  }
+  return line + "\n";
 }
 
 std::string MpirunWords::own_line(const std::string& line) {
   if (line == ranks_started) {
+    warning_ = not_started();
     started_ = true;
-    return "";
+    const std::string before = std::exchange(before_, "") + std::exchange(held_, "");
+    return warning_.empty() ? before : "";
   }
+  if (line.starts_with(of_ours) && (held_.empty() || !started_)) return said_by_job(line);
   const bool error = line.find("ORTE_ERROR_LOG") != std::string::npos;
   mpirun_spoke_ = mpirun_spoke_ || error || is_frame(line) || is_notice(line);
   if (is_notice(line)) {
@@ -90,6 +131,15 @@ std::string MpirunWords::own_line(const std::string& line) {
     return "";
   }
   if (line.empty() && in_notice_) return "";
+  if (!started_) {
+    before_ += std::exchange(held_, "");
+    if (is_frame(line)) {
+      held_ = line + "\n";
+    } else {
+      before_ += line + "\n";
+    }
+    return "";
+  }
   const std::string before = std::exchange(held_, "");
   if (!is_frame(line)) return before + line + "\n";
   held_ = line + "\n";

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace fourfold::inline scaling::inline jobs {
 
@@ -15,13 +16,18 @@ struct RankDeath {
 
 // Takes the stream as it comes. Open MPI 4 frames its notices ("MPI_ABORT was invoked ...") in two
 // lines of dashes; only whole lines of notices that are known here are taken away, so that nothing
-// else gets lost, even between them.
+// else gets lost, even between them; and of several ranks that fail only the first is heard.
 class MpirunWords {
  public:
   // The job's own lines of what has come so far; a line that is not over yet waits.
   std::string own(std::string_view text);
   // What still waits when the stream ends.
   std::string rest();
+  // What mpirun or MPI said before any rank had started, as one sentence; empty where it said
+  // nothing, or the ranks have started.
+  std::string not_started() const;
+  // The same, where ranks have started for all that; said once.
+  std::string warning() { return std::exchange(warning_, ""); }
   // The rank that mpirun saw die of a signal.
   std::optional<RankDeath> death() const { return death_; }
   // Whether mpirun has said anything itself.
@@ -31,12 +37,16 @@ class MpirunWords {
 
  private:
   std::string own_line(const std::string& line);
+  std::string said_by_job(const std::string& line);
 
   std::string begun_;  // a line without its end
   std::string held_;   // a line of dashes, until the next line tells whose it is
   bool in_notice_ = false;
   bool mpirun_spoke_ = false;
   bool started_ = false;
+  bool rank_spoke_ = false;  // of its failure: the next ones met the same, or its end
+  std::string warning_;
+  std::string before_;  // what others than ranks said before the start
   std::optional<RankDeath> death_;
 };
 

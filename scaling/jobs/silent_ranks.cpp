@@ -1,13 +1,19 @@
 // Two lines of a file, and how long they have stayed; see silent_ranks.hpp.
 #include "scaling/jobs/silent_ranks.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
+
+#include "scaling/jobs/process.hpp"
+#include "support/own_file.hpp"
 
 namespace fourfold::inline scaling::inline jobs {
 namespace {
@@ -48,13 +54,15 @@ std::string SilentRanks::Looking::who() const {
              : fmt::format("rank {} on {} (process {})", rank, words.host, words.process);
 }
 
-// False where there is no such file: the job has not come so far, or is over.
-bool SilentRanks::read() {
-  std::ifstream file(file_, std::ios::binary);
+// False where there is no such file: the job has not come so far, or is over. A pipe or a link in
+// its place was not left by our ranks.
+bool SilentRanks::read() try {
+  const Descriptor file(open_own_file(file_, O_RDONLY));
   for (Looking& one : looking_) {
     std::string line(sign_bytes, ' ');
-    file.seekg(static_cast<std::streamoff>(sign_bytes) * one.rank);
-    if (!file.read(line.data(), static_cast<std::streamsize>(line.size()))) return false;
+    const auto bytes = static_cast<ssize_t>(line.size());
+    const off_t place = static_cast<off_t>(sign_bytes) * one.rank;
+    if (::pread(file.number(), line.data(), line.size(), place) != bytes) return false;
     if (line != one.line) {
       one.silent = 0.0;
       is_left_over_ = false;
@@ -63,6 +71,8 @@ bool SilentRanks::read() {
     one.missed = words_of(line).doing != "at its end";
   }
   return true;
+} catch (const std::runtime_error&) {
+  return false;
 }
 
 SilentRanks::View SilentRanks::look(double seconds, bool asked_to_stop) {

@@ -9,6 +9,9 @@
 
 namespace fourfold::inline scaling::inline records {
 
+// The flags of options that may be left open.
+std::vector<std::string> open_option_flags();
+
 // Gives the question a variant for each combination of what is left open: recompute, ZeRO,
 // sequence parallelism and, of a system, whatever else it allows several values of. `typed` was
 // decided by somebody.

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/question/provenance.hpp"

@@ -13,6 +13,7 @@
 #include "sim/question/point_json.hpp"
 #include "support/divisors.hpp"
 #include "support/nearest_name.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline records {
 
@@ -58,10 +59,14 @@ std::int64_t sequences_in(std::int64_t batch_tokens, const Model& model) {
                     "bits hold every byte of a step",
                     batch_tokens, most_batch_tokens));
   }
+  const std::int64_t nearest =
+      std::max<std::int64_t>((batch_tokens + model.sequence / 2) / model.sequence, 1);
   if (batch_tokens < 1 || batch_tokens % model.sequence != 0) {
     throw std::runtime_error(
-        fmt::format("a batch of {} tokens is no whole number of sequences of {} tokens of {}",
-                    batch_tokens, model.sequence, model.name));
+        fmt::format("a batch of {} tokens is no whole number of sequences of {} tokens of {}; {} "
+                    "tokens are {}",
+                    batch_tokens, model.sequence, model.name, nearest * model.sequence,
+                    counted(nearest, "sequence")));
   }
   return batch_tokens / model.sequence;
 }
@@ -194,6 +199,8 @@ nlohmann::json json_of(const Question& question) {
   if (question.grids_by != GridsBy::estimate) object["grids_by"] = name(question.grids_by);
   if (question.grid) object["grid"] = question.grid->str();
   if (question.micro_batches) object["micro_batches"] = *question.micro_batches;
+  if (question.most_at_once) object["most_sequences_at_once"] = *question.most_at_once;
+  if (question.memory_risk) object["memory_risk"] = *question.memory_risk;
   return object;
 }
 

@@ -52,8 +52,14 @@ struct Question {
   GridsBy grids_by = GridsBy::estimate;       // those that are searched
   std::vector<std::int64_t> stages{1};        // lengths of pipelines that are searched
   std::optional<std::int64_t> micro_batches;  // searched if absent
-  // Of a system: the rules of its grids, and the options among which the best by estimate are
-  // chosen; `options` are one of them.
+  // Sequences of a micro-batch that share z and data, at most, where grids are searched; absent:
+  // any.
+  std::optional<std::int64_t> most_at_once;
+  // That what is answered may not fit. Absent: what fits in all likelihood, and of a grid that is
+  // stated what may fit where nothing else does.
+  std::optional<double> memory_risk;
+  // The rules of a system's grids; and, of a system or left open by the user, the options among
+  // which the best by estimate are chosen; `options` are one of them.
   std::optional<System> system;
   std::vector<StepOptions> variants;
   SetBy set_by;

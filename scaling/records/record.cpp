@@ -121,6 +121,7 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   }
   record.memory_by_role = winner.estimate.memory.by_role;
   record.memory_limit = memory_limit(platform);
+  record.chance_to_fit = chance_to_fit(record.memory, platform);
   record.executed = winner.estimate.counts.executed();
   const Counts& counts = winner.estimate.counts;
   record.sent.assign(counts.sent.begin(), counts.sent.end());
@@ -154,6 +155,8 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
     for (GridSeconds& grid : record.best_grids) grid.simulated.reset();
   }
   record.bar = error_bar(record.point);
+  const StepSpread varies = step_spread(record.point, platform);
+  if (varies != StepSpread{}) record.varies = varies;
   if (question.system) {
     record.system = question.system->name;
     record.set_by = question.set_by;

@@ -15,6 +15,7 @@
 #include "scaling/records/provenance.hpp"
 #include "scaling/records/question.hpp"
 #include "schedule/program/program.hpp"
+#include "sim/estimate/step_spread.hpp"
 #include "sim/question/throughput.hpp"
 
 namespace fourfold::inline scaling::inline records {
@@ -47,6 +48,7 @@ struct Record {
   Bytes memory;                                    // peak per device, without the reserve
   std::vector<Bytes> memory_by_stage;              // of a pipeline; the fullest one's is `memory`
   Bytes memory_limit;                              // what the reserve leaves
+  std::optional<double> chance_to_fit;             // absent in records of old
   Bytes memory_on_host;                            // per device, of an offloaded optimizer
   std::array<Bytes, role_count> memory_by_role{};  // at the peak
   Flops executed;                                  // per device, what the kernels do
@@ -71,6 +73,8 @@ struct Record {
   std::optional<MeasuredStep> measured;
 
   std::optional<ErrorBar> bar;  // of the seconds; absent in records of old, and without sources
+  // Absent of measured records, in those of old, and where the machine says nothing of it.
+  std::optional<StepSpread> varies;
 
   std::string system;                 // a name; empty: none
   std::string software, software_by;  // a name, and who chose it: "machine", "system", ...
@@ -84,7 +88,10 @@ struct Record {
   double of_advertised() const { return rate().value / (advertised_peak.value * devices()); }
   double of_empirical() const { return rate().value / (empirical_peak.value * devices()); }
   Throughput throughput() const { return fourfold::throughput(point, seconds(), advertised_peak); }
-  double exposed_share() const { return outcome.exposed_total() / outcome.total; }
+  // Without the bubble of a pipeline, which is waiting for another stage.
+  double exposed_share() const {
+    return (outcome.exposed_total() - outcome.bubble) / outcome.total;
+  }
 };
 
 // Least and most seconds of the ten best grids: simulated ones count as simulated, the others as

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/bars/error_bar_json.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "sim/question/channel_json.hpp"
@@ -176,6 +177,8 @@ namespace {
 void read_projection(JsonObject& object, Record& record) {
   record.estimated = {object.number("estimated_s")};
   record.memory_limit = {object.number("memory_limit_B")};
+  if (object.has("chance_to_fit")) record.chance_to_fit = object.number("chance_to_fit");
+  object.has("fits");  // follows from it
   record.advertised_peak = {object.number("advertised_peak_flop_per_s")};
   read_search(object.object("search"), record);
   if (const json& replay = object.get("replay"); !replay.is_null()) {
@@ -214,6 +217,10 @@ std::string to_json(const Record& record) {
   } else {
     object["estimated_s"] = record.estimated.value;
     object["memory_limit_B"] = record.memory_limit.value;
+    if (record.chance_to_fit) {
+      object["chance_to_fit"] = *record.chance_to_fit;
+      object["fits"] = fits_in_words(*record.chance_to_fit);
+    }
     object["advertised_peak_flop_per_s"] = record.advertised_peak.value;
     object["search"] = json_of_search(record);
     object["replay"] = json_of_replay(record.replay);
@@ -228,6 +235,12 @@ std::string to_json(const Record& record) {
   }
   if (record.memory_on_host.value > 0) object["memory_on_host_B"] = record.memory_on_host.value;
   object["throughput"] = json_of(record.throughput());
+  if (record.varies) {
+    object["varies"] = {{"for_slowest_device_s", record.varies->for_slowest.value},
+                        {"for_last_member_s", record.varies->for_last.value},
+                        {"p90_over_p50", record.varies->p90},
+                        {"p99_over_p50", record.varies->p99}};
+  }
   if (record.bar) object["error_bar"] = json_of(*record.bar, record.seconds());
   if (!record.system.empty()) {
     object["system"] = {{"name", record.system}, {"set_by", record.set_by}};
@@ -269,7 +282,17 @@ Record record_from_json(const std::string& text) {
     read_projection(object, record);
   }
   object.has("throughput");  // follows from the rest
+  // So does what `project` adds.
+  for (const char* added : {"memory", "what_if", "run", "needed"}) object.has(added);
   if (object.has("error_bar")) record.bar = read_error_bar(object.get("error_bar"));
+  if (object.has("varies")) {
+    JsonObject varies = object.object("varies");
+    record.varies = StepSpread{{varies.number("for_slowest_device_s")},
+                               {varies.number("for_last_member_s")},
+                               varies.number("p90_over_p50"),
+                               varies.number("p99_over_p50")};
+    varies.finish();
+  }
   if (object.has("software")) {
     JsonObject software = object.object("software");
     record.software = software.text("name");

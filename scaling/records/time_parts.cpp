@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fourfold::inline scaling::inline records {
 
@@ -17,6 +18,10 @@ std::vector<TimePart> time_parts(const Outcome& outcome) {
   Seconds sum;
   for (const TimePart& part : parts) sum += part.seconds;
   parts.push_back({"other", outcome.total - sum});
+  constexpr double rounding = 1e-9;  // of the total
+  for (TimePart& part : parts) {
+    if (std::abs(part.seconds.value) < rounding * outcome.total.value) part.seconds = {};
+  }
   return parts;
 }
 

@@ -201,7 +201,8 @@ class Stint {
     }
     const OpenPoint& point = points_[task];
     failures_.push_back({point_name(campaign_, point.question) + ": " + why, no_[task]});
-    log_failure(answering_.failures, key_of(campaign_, point.question, point.rung), why);
+    log_failure(answering_.failures, key_of(campaign_, point.question, point.rung), why,
+                no_[task] ? Failing::no : Failing::failed);
     board_.fail(task);
   }
 

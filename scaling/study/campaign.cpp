@@ -1,4 +1,5 @@
-// The reader of campaigns/*.toml; see campaign.hpp.
+// The reader of campaigns/*.toml; see campaign.hpp. It is long because every key of a campaign is
+// read, passed on to its points and refused here.
 #include "scaling/study/campaign.hpp"
 
 #include <fmt/format.h>
@@ -8,11 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "platforms/file/scale_groups.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/point_names.hpp"
+#include "scaling/study/strategy_file.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/words/amounts.hpp"
+#include "scaling/words/output.hpp"
 #include "scaling/words/toml_file.hpp"
 #include "scaling/words/what_if_words.hpp"
 #include "schedule/models/fit.hpp"
@@ -24,7 +28,6 @@
 
 namespace fourfold::inline scaling::inline study {
 namespace {
-
 using nlohmann::json;
 
 constexpr std::int64_t every_grid = 1'000'000;  // more than any search finds
@@ -98,6 +101,7 @@ void read_shared(JsonObject& object, Pattern& pattern) {
   }
   if (object.has("system")) pattern.system = object.text("system");
   if (object.has("software")) pattern.software = object.text("software");
+  if (object.has("memory_risk")) pattern.question.memory_risk = risk_in(object);
   pattern.options = read_step_options(object, pattern.options);
 }
 
@@ -113,10 +117,14 @@ Model read_model_of(JsonObject& object, std::int64_t devices, const FieldValues&
   if (object.has("model") == object.has("grow")) {
     object.fail("either 'model' or 'grow' says what is trained");
   }
-  if (object.has("model")) return model_with(object.text("model"), instead);
+  const auto read = [&](const std::string& model) {
+    say_what_is_not_said(model);
+    return model_with(model, instead);
+  };
+  if (object.has("model")) return read(object.text("model"));
   JsonObject rule = object.object("grow");
   rule.allow_only({"model", "devices", "along"});
-  const Model base = model_with(rule.text("model"), instead);
+  const Model base = read(rule.text("model"));
   const double factor = static_cast<double>(devices) /
                         static_cast<double>(positive_up_to(rule, "devices", most_of_anything));
   const bool wider = rule.has("along") && rule.one_of("along", {"layers", "width"}) == "width";
@@ -127,11 +135,10 @@ Model read_model_of(JsonObject& object, std::int64_t devices, const FieldValues&
 // refused; the platform is that of the simulated twin.
 void ask_for_measurement(Question& question, const Pattern& pattern) {
   if (!pattern.system.empty() || !pattern.what_if.empty() || !pattern.scales.empty() ||
-      !pattern.grids_by.empty()) {
+      !pattern.grids_by.empty() || question.memory_risk) {
     throw std::runtime_error(
-        "a measured point is trained as it is: 'system', 'what_if', 'scales' and 'grids_by' are "
-        "for "
-        "points that are projected");
+        "a measured point is trained as it is: 'system', 'what_if', 'scales', 'grids_by' and "
+        "'memory_risk' are for points that are projected");
   }
   question.software = pattern.software;
   if (!pattern.software.empty()) question.software_by = "campaign";
@@ -165,7 +172,7 @@ Question read_question(const json& entry, Pattern pattern) {
   JsonObject object(entry, "a point of " + pattern.question.platform);
   object.allow_only({"devices", "model", "grow", "grid", "micro_batches", "system", "options",
                      "batch_tokens", "batch_tokens_per_device", "software", "sequence_tokens",
-                     "vocabulary", "scales", "what_if"});
+                     "vocabulary", "scales", "what_if", "memory_risk"});
   read_shared(object, pattern);
   read_instead(object, pattern.instead);
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
@@ -188,6 +195,7 @@ Question read_question(const json& entry, Pattern pattern) {
   }
   question.scales = read_scales(pattern.scales);
   const Platform platform = read_platform(question.platform, question.scales, question.software);
+  check_as_scaled(platform);
   question.what_ifs = what_ifs_in(pattern.what_if, platform, pattern.folder);
   if (question.devices > platform.devices()) {
     throw std::runtime_error(fmt::format("{} has {} devices, {} are too many", platform.name,
@@ -232,7 +240,7 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
   JsonObject object(entry, "a machine");
   object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points",
                      "system", "options", "batch_tokens", "batch_tokens_per_device", "software",
-                     "label"});
+                     "label", "memory_risk"});
   read_shared(object, pattern);
   if (object.has("label")) pattern.label = object.text("label");
   pattern.question.platform = object.text("platform");
@@ -349,10 +357,13 @@ void read_body(const json& written, const std::string& path, const std::string& 
         "the file says nothing; a campaign has a title, batch_tokens and machines with points");
   }
   JsonObject object(file, "the campaign");
-  object.allow_only({"title", "fidelity", "simulate", "published_csv", "batch_tokens",
-                     "batch_tokens_per_device", "system", "options", "what_if", "machine",
-                     "software", "sweep", "grids", "repetitions", "figures", "tokens", "axis",
-                     "grids_by", "measure"});
+  object.allow_only({"title",         "fidelity",     "simulate",
+                     "published_csv", "batch_tokens", "batch_tokens_per_device",
+                     "system",        "options",      "what_if",
+                     "machine",       "software",     "sweep",
+                     "grids",         "repetitions",  "figures",
+                     "tokens",        "axis",         "grids_by",
+                     "measure",       "memory_risk"});
   read_head(object, path, campaign);
   Pattern pattern;
   pattern.measured = campaign.is_measured();
@@ -384,15 +395,11 @@ bool is_calibrated(const std::string& platform) {
 }
 
 Campaign read_campaign(const std::string& path, const std::string& grids_by) {
-  TomlLines lines;
-  const json file = read_toml(path, &lines);
   Campaign campaign;
   campaign.name = made_plain(std::filesystem::path(path).stem().string());
-  try {
-    located(lines, "", [&] { read_body(file, path, grids_by, lines, campaign); });
-  } catch (const AtLine& error) {
-    throw std::runtime_error(path + ", " + error.what());
-  }
+  read_toml_file(path, [&](const json& file, const TomlLines& lines) {
+    read_body(file, path, grids_by, lines, campaign);
+  });
   return campaign;
 }
 

@@ -18,6 +18,7 @@
 #include "scaling/records/record_json.hpp"
 #include "scaling/study/answering.hpp"
 #include "scaling/study/campaign.hpp"
+#include "scaling/study/failure_log.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/measured_table.hpp"
@@ -48,6 +49,7 @@ void print_notices_of_machines(const Campaign& campaign) {
 struct CampaignPlan {
   std::vector<OpenPoint> open;
   std::size_t kept = 0;
+  std::size_t no = 0;  // points that nothing fitted before
 };
 
 bool is_wanted(const Campaign& campaign, std::size_t index, const CampaignOrder& order) {
@@ -65,8 +67,19 @@ CampaignPlan plan_of(const Campaign& campaign, const std::vector<Record>& record
       if (is_wanted(campaign, i, order)) plan.open.push_back({i, rung});
     }
   };
+  // Asked again, what fits nowhere would fit nowhere.
+  std::set<std::string> no;
+  if (order.opening == Opening::resume) {
+    for (const auto& [key, why] :
+         logged_failures(failures_file(folder_of(campaign, order)), Failing::no)) {
+      no.insert(key);
+    }
+  }
+  std::vector<std::size_t> missing = answered.missing;
+  std::erase_if(missing, [&](std::size_t i) { return no.contains(answered.keys[i]); });
+  plan.no = answered.missing.size() - missing.size();
   if (!order.devices || !campaign.is_measured()) {
-    open(campaign.is_measured() ? answered.missing_twins : answered.missing, Rung::projected);
+    open(campaign.is_measured() ? answered.missing_twins : missing, Rung::projected);
   }
   if (!order.slice && campaign.is_measured()) open(answered.missing, Rung::measured);
   plan.kept = answered.records.size();
@@ -99,11 +112,14 @@ std::string sensitivities(const Study& study) {
   std::map<std::string, const Record*> largest;
   for (const StudyRow& row : study.rows) {
     const Record*& record = largest[row.machine];
-    if (record == nullptr || row.record.devices() > record->devices()) record = &row.record;
+    const auto size = [](const Record& one) {
+      return std::pair(parameter_count(one.point.model), one.devices());
+    };
+    if (record == nullptr || size(row.record) > size(*record)) record = &row.record;
   }
   std::string text =
-      "What half and double of unconfirmed platform numbers would give, estimated, at each "
-      "machine's largest point:\n\n";
+      "What half and double of unconfirmed platform numbers would give, estimated, at each\n"
+      "machine's largest model on most devices:\n\n";
   for (const std::string& machine : machines(study)) {
     text += sensitivity_table(sensitivity(largest[machine]->point)) + '\n';
   }
@@ -117,20 +133,35 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
                       const CampaignOrder& order) {
   const Answered answered = answered_by(campaign, store.records());
   if (answered.records.empty()) return Written::whole;
-  const Study study = study_of(campaign, answered);
+  Study study = study_of(campaign, answered);
+  study.unfit = unfit_points(campaign, answered, folder);
   std::string lines;
   for (const Record& record : answered.records) lines += to_json(record) + '\n';
   write_own_file(folder + "/table.txt", text_of(study, Width::whole));
   print(order.answers == Answers::json ? lines : text_of(study, order.width));
   const Study drawn = with_twins(study);
   write_own_file(folder + "/summary.csv", study_csv(drawn));
-  const DrawnFigures figures = draw_figures(figures_of(campaign, study), drawn, folder);
+  const DrawnFigures figures =
+      draw_figures(figures_of(campaign, study), drawn, folder, order.width_in);
   if (!figures.said.empty()) say_line(figures.said);
   for (const auto& [kind, sentence] : figures.failures) say_line(sentence);
   return figures.failures.empty() ? Written::whole : Written::in_part;
 }
 
 }  // namespace
+
+std::vector<std::string> unfit_points(const Campaign& campaign, const Answered& answered,
+                                      const std::string& folder) {
+  const auto reasons = logged_failures(failures_file(folder), Failing::no);
+  std::vector<std::string> sentences;
+  for (std::size_t i : answered.missing) {
+    const auto why = reasons.find(answered.keys[i]);
+    if (why != reasons.end()) {
+      sentences.push_back(point_name(campaign, i) + ": " + why->second);
+    }
+  }
+  return sentences;
+}
 
 Campaign campaign_of(const CampaignOrder& order) {
   Campaign campaign = read_campaign(order.file, order.grids_by);
@@ -143,8 +174,8 @@ Campaign campaign_of(const CampaignOrder& order) {
   return campaign;
 }
 
-Slice slice_in(const std::string& word) {
-  Slice slice;
+CampaignSlice slice_in(const std::string& word) {
+  CampaignSlice slice;
   const char* end = word.data() + word.size();
   const auto index = std::from_chars(word.data(), end, slice.index);
   const bool split = index.ec == std::errc() && index.ptr != end && *index.ptr == '/';
@@ -249,7 +280,10 @@ std::string text_of(const Study& study, Width width) {
   const bool of_systems = compares_systems(study);
   const bool swept =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return !row.label.empty(); });
-  return study_table(study, width) + (of_systems ? "" : "\n") + run_table(study) +
+  std::string unfit;
+  for (const std::string& sentence : study.unfit) unfit += hanging("- " + sentence + ".", 2);
+  if (!unfit.empty()) unfit = "Without an answer, as nothing fits:\n" + unfit + '\n';
+  return study_table(study, width) + (of_systems ? "" : "\n") + unfit + run_table(study) +
          sweep_table(study) + ranks_text(study) + (of_systems || swept ? "" : sensitivities(study));
 }
 
@@ -261,9 +295,11 @@ std::vector<std::string> figures_of(const Campaign& campaign, const Study& study
 }
 
 int run_campaign(const CampaignOrder& order) {
-  if (const nlohmann::json file = read_toml(order.file); is_memorisation(file)) {
-    return run_memorisation(read_memorisation(file, order.file), order);
-  }
+  std::optional<MemorisationStudy> study;
+  read_toml_file(order.file, [&](const nlohmann::json& file, const TomlLines&) {
+    if (is_memorisation(file)) study = read_memorisation(file, order.file);
+  });
+  if (study) return run_memorisation(*study, order);
   return run_campaign(campaign_of(order), order);
 }
 
@@ -300,13 +336,17 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   }
   Written written = Written::whole;
   if (!order.is_part()) written = write_results(campaign, store, folder, order);
-  if (!failures.empty()) {
-    say_line(fmt::format("{} failed and will be tried again by the same command:",
-                         counted(static_cast<std::int64_t>(failures.size()), "point")));
-  }
-  for (const FailedPoint& failure : failures) say_line("  " + failure.sentence);
+  const auto say_all = [&](bool no, const std::string& of) {
+    const auto count = std::ranges::count(failures, no, &FailedPoint::is_no);
+    if (count > 0) say_line(counted(count, "point") + of);
+    for (const FailedPoint& failure : failures) {
+      if (failure.is_no == no) say_line("  " + failure.sentence);
+    }
+  };
+  say_all(true, " cannot be answered, as nothing fits; the tables say so:");
+  say_all(false, " failed and will be tried again by the same command:");
   if (written == Written::in_part) return status_could_not;
-  if (failures.empty()) return status_done;
+  if (failures.empty()) return plan.no > 0 ? status_no : status_done;
   return std::ranges::all_of(failures, &FailedPoint::is_no) ? status_no : status_could_not;
 }
 

@@ -18,12 +18,12 @@ namespace fourfold::inline scaling::inline study {
 enum class Answers : std::uint8_t { tables, json };
 
 // Every count-th point, from the index-th on, for one of several jobs that share a campaign.
-struct Slice {
+struct CampaignSlice {
   std::int64_t index = 1, count = 1;
 };
 
 // "3/8". Throws std::runtime_error with a sentence on anything else.
-Slice slice_in(const std::string& word);
+CampaignSlice slice_in(const std::string& word);
 
 struct CampaignOrder {
   std::string file;
@@ -35,10 +35,11 @@ struct CampaignOrder {
   Width width = Width::page;  // of what is printed; table.txt has all columns
   // Part of the points, with records of its own; without either all points, and tables and figures
   // of them. A slice leaves out what is measured, `devices` (those on so many) the twins of that.
-  std::optional<Slice> slice;
+  std::optional<CampaignSlice> slice;
   std::optional<std::int64_t> devices;
   std::string launch;        // what starts the ranks of measured points; empty: mpirun, here
   std::int64_t retries = 1;  // of points whose failure may pass
+  double width_in = 0.0;     // of figures: see Picture
 
   bool is_part() const { return slice || devices; }
 };
@@ -79,6 +80,9 @@ Answered answered_by(const Campaign& campaign, const std::vector<Record>& record
                      const Builds& builds = {});
 
 Study study_of(const Campaign& campaign, const Answered& answered);
+// Of the missing points those that nothing fits, with why, as the folder's failures say.
+std::vector<std::string> unfit_points(const Campaign& campaign, const Answered& answered,
+                                      const std::string& folder);
 
 // The tables that stand in table.txt.
 std::string text_of(const Study& study, Width width);

@@ -21,6 +21,7 @@
 #include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
 #include "support/text_file.hpp"
+#include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline scaling::inline study {
@@ -66,6 +67,7 @@ View view_with_records(const CampaignOrder& order) {
       view.study = study_of(view.campaign, view.answered);
     }
   }
+  view.study.unfit = unfit_points(view.campaign, view.answered, view.folder);
   if (view.answered.records.empty()) {
     throw std::runtime_error(fmt::format(
         "{} has no record of this campaign as it is now; `fourfold campaign run {}` makes them",
@@ -137,6 +139,7 @@ std::string campaign_table(const CampaignOrder& order) {
 std::string campaign_export(const CampaignOrder& order, const std::string& form) {
   const View view = view_with_records(order);
   if (form == "csv") return study_csv(with_twins(view.study));
+  if (form == "latex") return study_latex(view.study);
   std::string lines;
   for (const Record& record : view.answered.records) lines += to_json(record) + '\n';
   return lines;
@@ -147,7 +150,7 @@ DrawnFigures campaign_plot(const CampaignOrder& order, const std::string& kind) 
   write_own_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {figure_named(kind).name};
-  DrawnFigures drawn = draw_figures(kinds, with_twins(view.study), view.folder);
+  DrawnFigures drawn = draw_figures(kinds, with_twins(view.study), view.folder, order.width_in);
   // What was asked for by name must be there; a campaign may run without what its own figures show.
   if (!kind.empty() && drawn.said.starts_with("nothing to draw")) {
     throw std::runtime_error(drawn.said);
@@ -184,7 +187,7 @@ DrawnFigures campaign_report(const CampaignOrder& order) {
   }
   const std::string path = view.folder + "/report.html";
   write_own_file(path, report_html(view.study, parts));
-  drawn.said += path + " is written\n";
+  drawn.said += '\n' + visible_line(path) + " is written";
   return drawn;
 }
 

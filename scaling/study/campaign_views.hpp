@@ -20,9 +20,11 @@ struct Status {
 Status campaign_status(const CampaignOrder& order);
 
 std::string campaign_table(const CampaignOrder& order);
-std::string campaign_export(const CampaignOrder& order, const std::string& form);  // "csv", "json"
+// "csv", "json", "latex".
+std::string campaign_export(const CampaignOrder& order, const std::string& form);
 
-// Draws one kind, or those of the campaign if it is empty, and says which pictures there are.
+// Draws one kind, or those of the campaign if it is empty, and says which pictures there are; they
+// are so many inches wide, or as wide as they need if that is 0.
 DrawnFigures campaign_plot(const CampaignOrder& order, const std::string& kind);
 // The same, with the drawings in characters instead of what it says.
 DrawnFigures campaign_preview(const CampaignOrder& order, const std::string& kind);

@@ -19,13 +19,15 @@ constexpr const char* format = "fourfold-failure-1";
 
 }  // namespace
 
-void log_failure(const std::string& path, const std::string& key, const std::string& why) {
-  const nlohmann::json line{
+void log_failure(const std::string& path, const std::string& key, const std::string& why,
+                 Failing failing) {
+  nlohmann::json line{
       {"format", format}, {"key", key}, {"why", why}, {"time", provenance_now().time}};
+  if (failing == Failing::no) line["answer"] = "no";
   append_own_line(path, json_text(line));
 }
 
-std::map<std::string, std::string> logged_failures(const std::string& path) {
+std::map<std::string, std::string> logged_failures(const std::string& path, Failing failing) {
   std::map<std::string, std::string> reasons;
   const auto text_at = [](const nlohmann::json& entry, const char* key) {
     const auto found = entry.find(key);
@@ -34,7 +36,10 @@ std::map<std::string, std::string> logged_failures(const std::string& path) {
   for (const TextLine& line : read_own_lines(path, "the failures in")) {
     const std::optional<nlohmann::json> value = json_in(line.text);
     if (!value || !value->is_object() || text_at(*value, "format") != format) continue;
-    reasons[text_at(*value, "key")] = text_at(*value, "why");
+    const std::string key = text_at(*value, "key");
+    reasons.erase(key);
+    if (failing == Failing::no && text_at(*value, "answer") != "no") continue;
+    reasons[key] = text_at(*value, "why");
   }
   return reasons;
 }

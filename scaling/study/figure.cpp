@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "scaling/records/time_parts.hpp"
+#include "scaling/study/speedup.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/words/text_table.hpp"
@@ -80,39 +81,19 @@ Ends ends_of(const Record& record) {
   return {record.seconds() * (1.0 + record.bar->low), record.seconds() * (1.0 + record.bar->high)};
 }
 
-// Against the series' fewest devices, the fastest of them.
-struct Speedup {
-  double speedup = 1.0, efficiency = 1.0;
-  Seconds ideal;
-};
-
-Speedup speedup_of(const StudyRow& row, const Study& study) {
-  const StudyRow* first = &row;
-  for (const StudyRow& other : study.rows) {
-    if (model_on_machine(other) != model_on_machine(row)) continue;
-    const std::pair here(other.record.devices(), other.record.seconds());
-    if (here < std::pair(first->record.devices(), first->record.seconds())) first = &other;
-  }
-  const double ratio =
-      static_cast<double>(row.record.devices()) / static_cast<double>(first->record.devices());
-  // Seconds of a token: batches may grow with the devices.
-  const double before = first->record.seconds().value / tokens_of_batch(first->record);
-  const double now = row.record.seconds().value / tokens_of_batch(row.record);
-  return {before / now, before / now / ratio, {before / ratio * tokens_of_batch(row.record)}};
-}
-
 std::string strong_csv(const Study& study) {
-  std::string text = "series,devices,time,ideal,speedup,efficiency,low,high,published,grid\n";
+  std::string text = "series,devices,time,ideal,speedup,efficiency,low,high,published,grid,model\n";
   for (const StudyRow& row : study.rows) {
     const Speedup speedup = speedup_of(row, study);
     const Seconds seconds = row.record.seconds();
     const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
     const Ends ends = ends_of(row.record);
     text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{}\n", csv_cell(model_on_machine(row)), row.record.devices(),
-        unit(seconds), unit(speedup.ideal), number(speedup.speedup), number(speedup.efficiency),
-        ends.low ? unit(*ends.low) : "", ends.high ? unit(*ends.high) : "",
-        row.published ? unit(*row.published) : "", csv_cell(row.record.point.grid.str()));
+        "{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(series_name(row, study)),
+        row.record.devices(), unit(seconds), unit(speedup.ideal), number(speedup.speedup),
+        number(speedup.efficiency), ends.low ? unit(*ends.low) : "",
+        ends.high ? unit(*ends.high) : "", row.published ? unit(*row.published) : "",
+        csv_cell(row.record.point.grid.str()), csv_cell(row.record.point.model.name));
   }
   return text;
 }
@@ -337,15 +318,11 @@ std::string sweep_table(const Study& study) {
 std::string run_table(const Study& study) {
   if (study.tokens <= 0.0) return "";
   TextTable table;
-  table.columns = {{"machine", "", Align::left},
-                   {"devices", ""},
-                   {"model", "", Align::left},
-                   {"", "", Align::left},
-                   {"days", ""},
-                   {"80 % bar", "days"},
-                   {"speed-up", ""},
-                   {"efficiency", "%"},
-                   {"device-hours", ""}};
+  table.columns = {{"machine", "", Align::left}, {"devices", ""},
+                   {"model", "", Align::left},   {"", "", Align::left},
+                   {"system", "", Align::left},  {"days", ""},
+                   {"80 % bar", "days"},         {"speed-up", ""},
+                   {"efficiency", "%"},          {"device-hours", ""}};
   for (const StudyRow& row : study.rows) {
     const Speedup speedup = speedup_of(row, study);
     const Seconds seconds = row.record.seconds();
@@ -353,15 +330,17 @@ std::string run_table(const Study& study) {
     const std::optional<ErrorBar>& bar = row.record.bar;
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
-         label_with_value(row), fmt::format("{:.1f}", days),
+         label_with_value(row), compares_systems(study) ? system_label(row.record) : "",
+         fmt::format("{:.1f}", days),
          bar ? fmt::format("{:.1f}-{:.1f}", days * (1.0 + bar->low), days * (1.0 + bar->high))
              : "-",
          fmt::format("{:.2f}", speedup.speedup), fmt::format("{:.1f}", 100.0 * speedup.efficiency),
          short_number(24.0 * days * static_cast<double>(row.record.devices()))});
   }
   return fmt::format(
-      "Time to solution: {}, without failures and checkpoints; speed-up and "
-      "efficiency\nagainst the fewest devices of the same machine, model and label.\n\n{}\n",
+      "Time to solution: {}, without failures and checkpoints; speed-up and efficiency, in "
+      "model\nflop/s, against the fewest devices of the same machine and label, and of the same "
+      "model\nunless it grows with the devices.\n\n{}\n",
       unit_text(study), format(table));
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 struct Losses {
   std::string training, validation;
+  bool resumed = false;  // a run went on from this step
 };
 
 // "gpt-bytes, 0.83 million parameters, on grid 1x1x1x2"
@@ -49,6 +50,7 @@ struct Reader {
     std::string model = model_text(run), data = run.at("data"), word = run.at("word");
     entropy = run.at("unigram_nats").dump();
     forget_after(before);
+    if (before > 0) steps[before].resumed = true;
     table.model = std::move(model);
     table.data = std::move(data);
     table.word = std::move(word);
@@ -83,10 +85,10 @@ LossTable loss_table(const std::string& log_path) {
                              " is no log of a training run: no line of it says what was trained");
   }
   table.left_out = left_out_text(log_path, left_out);
-  table.csv = "step,training_loss,validation_loss,unigram_nats\n";
+  table.csv = "step,training_loss,validation_loss,unigram_nats,resumed\n";
   for (const auto& [step, losses] : reader.steps) {
-    table.csv +=
-        fmt::format("{},{},{},{}\n", step, losses.training, losses.validation, reader.entropy);
+    table.csv += fmt::format("{},{},{},{},{}\n", step, losses.training, losses.validation,
+                             reader.entropy, losses.resumed ? 1 : 0);
   }
   return table;
 }

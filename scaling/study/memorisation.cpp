@@ -87,7 +87,7 @@ bool is_memorisation(const nlohmann::json& file) {
 }
 
 MemorisationStudy read_memorisation(const nlohmann::json& file, const std::string& path) {
-  JsonObject whole(file, path);
+  JsonObject whole(file, "the study");
   MemorisationStudy study;
   study.title = whole.text("title");
   study.name = made_plain(std::filesystem::path(path).stem().string());

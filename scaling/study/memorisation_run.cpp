@@ -289,7 +289,7 @@ std::string definition_of(const MemorisationStudy& study, const std::string& tex
 }
 
 void write_results(const MemorisationStudy& study, const std::vector<MemorisationRecord>& records,
-                   const std::string& folder, Answers printed) {
+                   const std::string& folder, const CampaignOrder& order) {
   const std::vector<MemorisationSeries> series = series_of(study, records);
   std::string text = memorisation_table(study, series), lines;
   double cpu = 0.0;
@@ -298,10 +298,10 @@ void write_results(const MemorisationStudy& study, const std::vector<Memorisatio
     lines += to_json(record) + "\n";
   }
   text += fmt::format("{:.1f} CPU minutes of continued training and completion\n", cpu / 60.0);
-  print(printed == Answers::json ? lines : text);
+  print(order.answers == Answers::json ? lines : text);
   write_own_file(folder + "/table.txt", text);
   write_own_file(folder + "/memorisation.csv", memorisation_csv(study, series));
-  say_line(draw_memorisation(folder, study.title));
+  say_line(draw_memorisation(folder, study.title, order.width_in));
 }
 
 // As many of them at once as there are cores, all of one model, so that they end together.
@@ -392,7 +392,7 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   }
   std::vector<MemorisationRecord> records;
   for (const Run& run : runs) records.push_back(*store.with_key(run.key));
-  write_results(study, records, folder, order.answers);
+  write_results(study, records, folder, order);
   return 0;
 }
 

@@ -62,9 +62,13 @@ Job job_of(const Picture& picture, const std::string& table, const std::string& 
   if (picture.texts.size() > most_texts) throw std::logic_error("too many texts of a picture");
   write_whole_file(table, gnuplot_table(picture.csv));
   const std::string plots = FOURFOLD_SOURCE_DIR "/plots";
-  Job job{{"gnuplot", "--default-settings", "-c", fmt::format("{}/{}.gp", plots, picture.script),
-           plots, table, draft},
-          ""};
+  Job job{{"gnuplot", "--default-settings"}, ""};
+  if (picture.width_in > 0.0) {
+    job.command.insert(job.command.end(),
+                       {"-e", fmt::format("paper_width={:.6f}", picture.width_in)});
+  }
+  job.command.insert(job.command.end(),
+                     {"-c", fmt::format("{}/{}.gp", plots, picture.script), plots, table, draft});
   for (const std::string& text : picture.texts) job.command.push_back(gnuplot_text(text));
   return job;
 }
@@ -92,9 +96,11 @@ std::string take_names(const Picture& picture, const std::string& draft) {
 }
 
 std::vector<JobResult> run_gnuplot(const std::vector<Job>& jobs) {
+  unsetenv("GNUTERM");  // a terminal of the user's, which it would open before ours
   try {
     return run_side_by_side(jobs);
   } catch (const std::runtime_error& error) {
+    if (!std::string_view(error.what()).starts_with("cannot start")) throw;
     throw NoGnuplot(fmt::format("no plots: {}; install gnuplot-nox and run the same command again",
                                 error.what()));
   }
@@ -108,8 +114,16 @@ std::string one_line(std::string text) {
   return visible(text);
 }
 
+// gnuplot cuts what is longer, within a letter.
+std::string cut(std::string line) {
+  if (line.size() <= longest_text) return line;
+  std::size_t end = longest_text;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0u) == 0x80u) --end;
+  return line.substr(0, end) + "...";
+}
+
 void add_to_cell(std::string& table, const std::string& cell) {
-  for (const char letter : one_line(cell)) {
+  for (const char letter : cut(one_line(cell))) {
     if (letter == '"') {
       table += "\u2019";  // lists of words have quotes between them (plots/style.gp)
     } else if (letter == '\\') {
@@ -147,7 +161,11 @@ std::vector<std::string> draw(const std::vector<Picture>& pictures) {
 std::string in_characters(const Picture& picture) {
   const DraftFolder drafts(folder_of(picture));
   const JobResult result = run_gnuplot({job_of(picture, drafts.file(0, ".tsv"), "")}).front();
-  if (result.status == 0) return result.output;
+  if (result.status == 0) {
+    std::string text = result.output;
+    std::erase(text, '\f');  // gnuplot begins a page with it
+    return text;
+  }
   throw std::runtime_error(fmt::format("no plot '{}': gnuplot ended with status {}: {}",
                                        picture.script, result.status, result.complaint));
 }
@@ -180,11 +198,7 @@ std::string gnuplot_table(const std::string& csv) {
 }
 
 std::string gnuplot_text(const std::string& text) {
-  std::string line = one_line(text);
-  if (line.size() <= longest_text) return line;
-  std::size_t end = longest_text;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0u) == 0x80u) --end;
-  return line.substr(0, end) + "...";
+  return cut(one_line(text));
 }
 
 }  // namespace fourfold::inline scaling::inline study

@@ -14,6 +14,7 @@ struct Picture {
   std::string csv;                 // what is drawn, with a line of column names
   std::string output;              // path without its endings
   std::vector<std::string> texts;  // the script's own, six at most
+  double width_in = 0.0;           // inches of a column of a paper; 0: as wide as it needs
 };
 
 struct NoGnuplot : std::runtime_error {

@@ -12,13 +12,15 @@
 #include "scaling/study/picture.hpp"
 #include "scaling/study/study_table.hpp"
 #include "support/own_file.hpp"
+#include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline scaling::inline study {
 namespace {
 
 // A picture of something else than a study. Returns a sentence for the user.
-std::string draw_one(const Picture& picture) {
+std::string draw_one(Picture picture, double width_in = 0.0) {
+  picture.width_in = width_in;
   try {
     const std::string failure = draw({picture}).front();
     if (!failure.empty()) throw std::runtime_error(failure);
@@ -77,7 +79,7 @@ std::size_t entries_of(const std::string& csv) {
 }  // namespace
 
 DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& study,
-                          const std::string& folder) {
+                          const std::string& folder, double width_in) {
   std::vector<Picture> wanted;
   std::vector<std::string> names, without, crowded;
   for (const std::string& kind : kinds) {
@@ -88,7 +90,9 @@ DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& st
     if (!no_rows && too_many) crowded.push_back(kind);
     if (no_rows) continue;
     if (!csv.empty()) write_own_file(fmt::format("{}/{}.csv", folder, kind), csv);
-    if (!too_many) wanted.push_back(picture_of(kind, csv, study, folder));
+    if (too_many) continue;
+    wanted.push_back(picture_of(kind, csv, study, folder));
+    wanted.back().width_in = width_in;
   }
   DrawnFigures drawn;
   try {
@@ -103,8 +107,8 @@ DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& st
   }
   std::vector<std::string> parts;
   if (!names.empty()) {
-    parts.push_back(
-        fmt::format("{}: {} are drawn (.png, .svg, .pdf)", folder, fmt::join(names, ", ")));
+    parts.push_back(fmt::format("{}: {} are drawn (.png, .svg, .pdf)", visible_line(folder),
+                                fmt::join(names, ", ")));
   }
   if (!without.empty()) {
     parts.push_back(fmt::format(
@@ -130,21 +134,29 @@ std::string draw_loss_curve(const std::string& folder, const LossTable& losses) 
 }
 
 std::string draw_scatter(const std::string& path, const std::string& csv,
-                         const std::string& fidelity) {
+                         const std::string& fidelity, double width_in) {
   const std::string output = path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
-  return draw_one({"scatter", csv, output, {fidelity}});
+  return draw_one({"scatter", csv, output, {fidelity}}, width_in);
 }
 
-std::string draw_influence(const std::string& folder, const std::string& title) {
+std::string draw_influence(const std::string& folder, const std::string& title, double width_in) {
   return draw_one(
-      {"influence", read_whole_file(folder + "/influence.csv"), folder + "/influence", {title}});
+      {"influence", read_whole_file(folder + "/influence.csv"), folder + "/influence", {title}},
+      width_in);
 }
 
-std::string draw_memorisation(const std::string& folder, const std::string& title) {
+std::string draw_memory(const std::string& output, const std::string& csv, const std::string& title,
+                        double width_in) {
+  return draw_one({"memory", csv, output, {title}}, width_in);
+}
+
+std::string draw_memorisation(const std::string& folder, const std::string& title,
+                              double width_in) {
   return draw_one({"memorisation",
                    read_whole_file(folder + "/memorisation.csv"),
                    folder + "/memorisation",
-                   {title}});
+                   {title}},
+                  width_in);
 }
 
 }  // namespace fourfold::inline scaling::inline study

@@ -20,9 +20,9 @@ struct DrawnFigures {
 // Writes NAME.png, .svg and .pdf of each kind (scaling/study/figure.hpp) into `folder`, and beside
 // them NAME.csv, what they are drawn from, unless that is the folder's summary.csv. Where one
 // fails, or is not whole, say, as the disk is full, the others are drawn, and pictures that were
-// there stay.
+// there stay. `width_in`: see Picture.
 DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& study,
-                          const std::string& folder);
+                          const std::string& folder, double width_in = 0.0);
 
 // The drawing of one kind in characters. Throws std::runtime_error with a sentence if it cannot be
 // drawn.
@@ -35,14 +35,21 @@ std::string draw_loss_curve(const std::string& folder, const LossTable& losses);
 // Writes a PNG, an SVG and a PDF beside the CSV of a validation
 // (scaling/validation/validation_json.hpp), under its name. Returns a sentence, as above.
 std::string draw_scatter(const std::string& path, const std::string& csv,
-                         const std::string& fidelity);
+                         const std::string& fidelity, double width_in = 0.0);
 
 // Writes influence.png, .svg and .pdf into `folder` from its influence.csv
 // (scaling/text/strategy_results.hpp). Returns a sentence, as above.
-std::string draw_influence(const std::string& folder, const std::string& title);
+std::string draw_influence(const std::string& folder, const std::string& title,
+                           double width_in = 0.0);
+
+// Writes OUTPUT.png, .svg and .pdf of memory over a step (scaling/text/memory_text.hpp). Returns a
+// sentence, as above.
+std::string draw_memory(const std::string& output, const std::string& csv, const std::string& title,
+                        double width_in = 0.0);
 
 // Writes memorisation.png, .svg and .pdf into `folder` from its memorisation.csv
 // (scaling/study/memorisation_record.hpp). Returns a sentence, as above.
-std::string draw_memorisation(const std::string& folder, const std::string& title);
+std::string draw_memorisation(const std::string& folder, const std::string& title,
+                              double width_in = 0.0);
 
 }  // namespace fourfold::inline scaling::inline study

@@ -6,13 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/records/question.hpp"
+#include "scaling/words/output.hpp"
 #include "scaling/words/toml_file.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field.hpp"
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
-#include "support/plain_sentence.hpp"
 
 namespace fourfold::inline scaling::inline study {
 namespace {
@@ -79,50 +80,58 @@ std::map<std::string, std::string> options_in(const json& table) {
   return options;
 }
 
+void read_space(const json& file, StrategyQuestion& question) {
+  JsonObject object(file, "the space");
+  object.allow_only({"title", "platform", "scales", "software", "model", "sequence_tokens",
+                     "vocabulary", "devices", "nodes", "batch_tokens", "grid", "micro_batch_size",
+                     "micro_batches", "options", "memory_risk"});
+  question.title = object.text("title");
+  Point& pattern = question.pattern;
+  pattern.platform = object.text("platform");
+  if (object.has("scales")) pattern.scales = read_scales(object.get("scales"));
+  if (object.has("software")) pattern.software = object.text("software");
+  FieldValues instead;  // of the model's own
+  for (const char* key : {"sequence_tokens", "vocabulary"}) {
+    if (object.has(key)) instead[key] = object.positive(key);
+  }
+  say_what_is_not_said(object.text("model"));
+  pattern.model = model_with(object.text("model"), instead);
+  question.model_flags = model_flags(object.text("model"), instead);
+  SpaceWords words;
+  words.devices = said(object, "devices");
+  words.nodes = said(object, "nodes");
+  words.grid = grid_in(object);
+  words.stages = "all";
+  words.micro_batch_size = said(object, "micro_batch_size");
+  words.micro_batches = said(object, "micro_batches");
+  pattern.global_batch = 0;
+  if (object.has("batch_tokens")) {
+    pattern.global_batch =
+        sequences_in(positive_up_to(object, "batch_tokens", most_batch_tokens), pattern.model);
+  }
+  if (object.has("options")) words.options = options_in(object.get("options"));
+  const Platform platform = read_platform(pattern.platform, pattern.scales, pattern.software);
+  question.space = space_in(words, platform, pattern.options);
+  question.space.memory_risk = risk_in(object).value_or(usual_memory_risk);
+  if (makes_its_batch(question.space) && file.contains("batch_tokens")) {
+    throw std::runtime_error(
+        "'batch_tokens' cannot take effect: sizes and numbers of micro-batches make the batch");
+  }
+}
+
 }  // namespace
 
+std::optional<double> risk_in(JsonObject& object) {
+  if (!object.has("memory_risk")) return {};
+  const double risk = object.number("memory_risk");
+  if (risk >= 0.01 && risk <= 0.99) return risk;
+  throw std::runtime_error("'memory_risk' must be from 0.01 to 0.99");
+}
+
 StrategyQuestion read_strategy_file(const std::string& path) {
-  const json file = read_toml(path);
-  try {
-    JsonObject object(file, "the space");
-    object.allow_only({"title", "platform", "scales", "software", "model", "sequence_tokens",
-                       "vocabulary", "devices", "nodes", "batch_tokens", "grid", "micro_batch_size",
-                       "micro_batches", "options"});
-    StrategyQuestion question;
-    question.title = object.text("title");
-    Point& pattern = question.pattern;
-    pattern.platform = object.text("platform");
-    if (object.has("scales")) pattern.scales = read_scales(object.get("scales"));
-    if (object.has("software")) pattern.software = object.text("software");
-    FieldValues instead;  // of the model's own
-    for (const char* key : {"sequence_tokens", "vocabulary"}) {
-      if (object.has(key)) instead[key] = object.positive(key);
-    }
-    pattern.model = model_with(object.text("model"), instead);
-    question.model_flags = model_flags(object.text("model"), instead);
-    SpaceWords words;
-    words.devices = said(object, "devices");
-    words.nodes = said(object, "nodes");
-    words.grid = grid_in(object);
-    words.stages = "all";
-    words.micro_batch_size = said(object, "micro_batch_size");
-    words.micro_batches = said(object, "micro_batches");
-    pattern.global_batch = 0;
-    if (object.has("batch_tokens")) {
-      pattern.global_batch =
-          sequences_in(positive_up_to(object, "batch_tokens", most_batch_tokens), pattern.model);
-    }
-    if (object.has("options")) words.options = options_in(object.get("options"));
-    const Platform platform = read_platform(pattern.platform, pattern.scales, pattern.software);
-    question.space = space_in(words, platform, pattern.options);
-    if (makes_its_batch(question.space) && file.contains("batch_tokens")) {
-      throw std::runtime_error(
-          "'batch_tokens' cannot take effect: sizes and numbers of micro-batches make the batch");
-    }
-    return question;
-  } catch (const std::exception& error) {
-    throw std::runtime_error(path + ": " + plain_sentence(error));
-  }
+  StrategyQuestion question;
+  read_toml_file(path, [&](const json& file, const TomlLines&) { read_space(file, question); });
+  return question;
 }
 
 }  // namespace fourfold::inline scaling::inline study

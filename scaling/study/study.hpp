@@ -48,6 +48,7 @@ struct Study {
   double tokens = 0.0;                      // of the run whose days are given; 0: none
   std::string axis = {};                    // what the values of the rows are
   std::vector<std::string> unmatched = {};  // published rows that are no point of the campaign
+  std::vector<std::string> unfit = {};      // sentences of points that nothing fits
 };
 
 // `tags` are the records', one each, or none.

@@ -9,6 +9,7 @@
 
 #include "scaling/records/time_parts.hpp"
 #include "scaling/study/figure.hpp"
+#include "scaling/study/memory_table.hpp"
 #include "scaling/study/system_table.hpp"
 #include "support/prose.hpp"
 
@@ -36,7 +37,18 @@ std::string bar_cell(const Record& record) {
                      record.seconds().value * (1.0 + record.bar->high));
 }
 
-std::string main_table(const Study& study, Width width) {
+std::string quantile_cell(const Record& record, double StepSpread::*over_median) {
+  if (!record.varies) return "-";
+  return fmt::format("{:.2f}", record.seconds().value * *record.varies.*over_median);
+}
+
+// Whether any point was more than one grid.
+bool ranks_grids(const Study& study) {
+  return std::ranges::any_of(study.rows,
+                             [](const StudyRow& row) { return row.record.best_grids.size() > 1; });
+}
+
+TextTable main_table(const Study& study) {
   const auto [flops, one_flops] = rate_unit(study);
   TextTable table;
   table.columns = {{"machine", "", Align::left},
@@ -52,11 +64,12 @@ std::string main_table(const Study& study, Width width) {
                    {"MFU", "%"},
                    {"HFU", "%", Align::right, 8},
                    {"of emp.", "peak, %", Align::right, 9},
-                   {"exposed", "comm., %", Align::right, 4},
-                   {"memory/device", "GB of GB", Align::right, 6},
+                   {"exposed", "comm., %", Align::right, 1},
+                   {"memory/device", "GB of GB", Align::right, 2},
                    {"published", "s"},
                    {"deviation", "%"}};
   std::string machine = study.rows.empty() ? "" : study.rows.front().machine;
+  const bool several = ranks_grids(study);
   for (const StudyRow& row : study.rows) {
     if (row.machine != machine) table.rows.emplace_back();
     machine = row.machine;
@@ -68,7 +81,7 @@ std::string main_table(const Study& study, Width width) {
         {row.machine, fmt::to_string(record.devices()), record.point.model.name,
          label_with_value(row), dotted(record.point.grid),
          fmt::to_string(record.point.options.micro_batches),
-         fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value),
+         several ? fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value) : "-",
          fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
          bar_cell(record), fmt::format("{:.1f}", record.rate() / one_flops),
          fmt::format("{:.1f}", 100.0 * throughput.mfu),
@@ -81,7 +94,7 @@ std::string main_table(const Study& study, Width width) {
                        : "- ",
          deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
   }
-  return format(table, width);
+  return table;
 }
 
 std::string throughput_table(const Study& study, Width width) {
@@ -94,6 +107,8 @@ std::string throughput_table(const Study& study, Width width) {
                    {"tokens/s", "a device", Align::right, 2},
                    {"days for", "1e12 tokens"},
                    {"device-hours", "for 1e12"},
+                   {"p90", "of steps, s", Align::right, 3},
+                   {"p99", "of steps, s", Align::right, 3},
                    {"runs like it", "of sources, on", Align::left, 1}};
   for (const StudyRow& row : study.rows) {
     const Throughput rates = row.record.throughput();
@@ -103,6 +118,7 @@ std::string throughput_table(const Study& study, Width width) {
          label_with_value(row), short_number(rates.tokens_per_s),
          short_number(rates.tokens_per_s_per_device), short_number(rates.days_per_trillion_tokens),
          short_number(rates.device_hours_per_trillion_tokens),
+         quantile_cell(row.record, &StepSpread::p90), quantile_cell(row.record, &StepSpread::p99),
          bar ? fmt::format("{} of {}, {}", bar->runs, bar->sources, bar->like) : "-"});
   }
   return format(table, width) + '\n';
@@ -126,7 +142,7 @@ std::string machine_table(const Study& study) {
                    {"grids", "simulated"},
                    {"candidates", "tried"},
                    {"rejected", "by reason", Align::left, 1}};
-  bool simulated_any = false;
+  bool ordered_any = false, compared_any = false;
   for (const std::string& machine : machines(study)) {
     std::vector<double> deviations, taus, regrets;
     double worst = 0.0;
@@ -144,26 +160,29 @@ std::string machine_table(const Study& study) {
       if (row.record.regret) regrets.push_back(100.0 * *row.record.regret);
       tried += row.record.tried;
       simulated += row.record.simulated.size();
-      simulated_any = simulated_any || !row.record.simulated.empty();
+      ordered_any = ordered_any || row.record.tau;
       for (const auto& [reason, count] : row.record.rejected) rejected[reason] += count;
     }
     std::vector<std::string> reasons;
     for (const auto& [reason, count] : rejected) {
       reasons.push_back(fmt::format("{} {}", reason, count));
     }
-    table.rows.push_back({machine, fmt::to_string(deviations.size()), mean_of(deviations, ""),
+    compared_any = compared_any || !deviations.empty();
+    table.rows.push_back({machine, deviations.empty() ? "-" : fmt::to_string(deviations.size()),
+                          mean_of(deviations, ""),
                           deviations.empty() ? "-" : fmt::format("{:+.1f}", 100.0 * worst),
                           mean_of(taus, ""), mean_of(regrets, ""), fmt::to_string(simulated),
                           fmt::to_string(tried), fmt::format("{}", fmt::join(reasons, ", "))});
   }
-  std::string text =
-      "Deviation: these seconds against published ones. Candidates: grids and micro-batches.";
-  if (simulated_any) {
+  std::string text = compared_any ? "Deviation: these seconds against published ones. " : "";
+  text += "Candidates: grids and micro-batches.";
+  if (ordered_any) {
     text +=
         " Kendall tau: how far the estimate orders grids as the simulation does, from -1 (the "
         "other way round) to 1 (alike). First choice slower by: what the estimate's best grid "
         "takes longer, simulated, than the simulation's best (top-1 regret). Both are means over "
-        "points and have nothing to do with what is published.";
+        "points";
+    text += compared_any ? " and have nothing to do with what is published." : ".";
   }
   return wrapped(text, page_width) + "\n\n" + format(table);
 }
@@ -186,9 +205,12 @@ std::string notes(const Study& study) {
   for (const auto& [machine, numbers] : vocabularies) {
     sizes.push_back(fmt::format("{} {}", machine, fmt::join(numbers, " and ")));
   }
+  const bool compared = std::ranges::any_of(
+      study.rows, [](const StudyRow& row) { return row.published || row.published_rate; });
   std::string text =
-      fmt::format("{} and what is published are model flops: {}. Vocabulary: {}.\n",
-                  rate_unit(study).name, fmt::join(conventions, "; "), fmt::join(sizes, ", "));
+      fmt::format("{} {}: {}. Vocabulary: {}.\n", rate_unit(study).name,
+                  compared ? "and what is published are model flops" : "are model flops",
+                  fmt::join(conventions, "; "), fmt::join(sizes, ", "));
   text += wrapped(throughput_conventions, page_width) + '\n';
   text += wrapped(fmt::format("{:.0f} % bar: where a run would lie, by runs like it that were "
                               "measured and by the platform's unconfirmed numbers "
@@ -197,10 +219,12 @@ std::string notes(const Study& study) {
                   page_width) +
           '\n';
   if (compares_systems(study)) return wrapped(text, page_width);
-  text += simulated ? "Ten best grids: least to most seconds of the ten grids with the best "
-                      "estimates; those not simulated count as estimate x\n"
-                      "simulated / estimated of the chosen grid.\n"
-                    : "All seconds are estimated, none simulated.\n";
+  if (!simulated) text += "All seconds are estimated, none simulated.\n";
+  if (simulated && ranks_grids(study)) {
+    text +=
+        "Ten best grids: least to most seconds of the ten grids with the best estimates; those not "
+        "simulated count as estimate x\nsimulated / estimated of the chosen grid.\n";
+  }
   if (std::ranges::any_of(study.rows,
                           [](const StudyRow& row) { return row.record.uniform.has_value(); })) {
     text +=
@@ -210,7 +234,8 @@ std::string notes(const Study& study) {
   if (!study.rows.empty() && !study.rows.front().record.system.empty()) {
     text += fmt::format("System: {}.\n", system_label(study.rows.front().record));
   }
-  if (!study.published_source.empty()) text += "Published: " + study.published_source + ".\n";
+  if (compared && !study.published_source.empty())
+    text += "Published: " + study.published_source + ".\n";
   if (!study.unmatched.empty()) {
     const auto first = study.unmatched.begin();
     const auto few = first + std::min<std::ptrdiff_t>(3, std::ssize(study.unmatched));
@@ -232,10 +257,15 @@ std::string notes(const Study& study) {
 
 std::string study_table(const Study& study, Width width) {
   if (compares_systems(study)) {
-    return study.title + "\n\n" + system_table(study, width) + notes(study);
+    return study.title + "\n\n" + system_table(study, width) + '\n' + memory_table(study, width) +
+           notes(study);
   }
-  return study.title + "\n\n" + main_table(study, width) + '\n' + notes(study) + '\n' +
-         throughput_table(study, width) + machine_table(study);
+  return study.title + "\n\n" + format(main_table(study), width) + '\n' + notes(study) + '\n' +
+         throughput_table(study, width) + memory_table(study, width) + machine_table(study);
+}
+
+std::string study_latex(const Study& study) {
+  return latex(compares_systems(study) ? system_rows(study) : main_table(study));
 }
 
 namespace {
@@ -268,7 +298,7 @@ std::string study_csv(const Study& study) {
       "exposed_pipe_s,bubble_s,other_s,system,given,mfu,hfu,tokens_per_s,tokens_per_s_per_device,"
       "days_per_trillion_tokens,device_hours_per_trillion_tokens,bar_low_s,bar_high_s,bar_runs,"
       "bar_sources,series,label,value,repetition,batch_sequences,batch_tokens,bar_like,"
-      "model_flop_convention\n";
+      "model_flop_convention,p90_s,p99_s,chance_to_fit\n";
   const std::vector<std::string> series = series_of(study);
   for (std::size_t i = 0; i < study.rows.size(); ++i) {
     const StudyRow& row = study.rows[i];
@@ -339,7 +369,10 @@ std::string study_csv(const Study& study) {
         fmt::to_string(record.point.global_batch),
         fmt::to_string(record.point.global_batch * record.point.model.sequence),
         record.bar ? '"' + csv_cell(record.bar->like) + '"' : "",
-        '"' + model_flops_convention(record.point.model, record.point.options.recompute) + '"'};
+        '"' + model_flops_convention(record.point.model, record.point.options.recompute) + '"',
+        record.varies ? number(record.seconds().value * record.varies->p90) : "",
+        record.varies ? number(record.seconds().value * record.varies->p99) : "",
+        optional_number(record.chance_to_fit)};
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return text;

@@ -13,6 +13,9 @@ namespace fourfold::inline scaling::inline study {
 RateUnit rate_unit(const Study& study);
 
 std::string study_table(const Study& study, Width width = Width::page);
+// The main table for a paper.
+std::string study_latex(const Study& study);
+
 // The same columns and more, in base units, for plots and spreadsheets.
 std::string study_csv(const Study& study);
 

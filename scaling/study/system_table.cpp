@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "platforms/device_memory.hpp"
+#include "scaling/find/granted.hpp"
 #include "scaling/records/time_parts.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/fit.hpp"
+#include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline study {
 namespace {
@@ -91,7 +95,7 @@ std::string system_label(const Record& record) {
   return text;
 }
 
-std::string system_table(const Study& study, Width width) {
+TextTable system_rows(const Study& study) {
   TextTable table;
   table.columns = {{"machine", "", Align::left},
                    {"devices", ""},
@@ -105,9 +109,10 @@ std::string system_table(const Study& study, Width width) {
                    {"", "", Align::left},
                    {"MFU", "%"},
                    {"HFU", "%", Align::right, 9},
-                   {"tokens/s", "a device", Align::right, 8},
-                   {"memory/device", "GB of GB", Align::right, 6},
-                   {"largest parts", "% of batch", Align::left, 4}};
+                   {"tokens/s", "a device", Align::right, 3},
+                   {"memory/device", "GB of GB", Align::right, 2},
+                   {"fits", "%", Align::right, 4},
+                   {"largest parts", "% of batch", Align::left, 1}};
   std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
   for (const StudyRow& row : study.rows) {
     if (same_point(row) != before) table.rows.emplace_back();
@@ -127,13 +132,62 @@ std::string system_table(const Study& study, Width width) {
                           short_number(throughput.tokens_per_s_per_device),
                           fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
                                       record.memory_limit.value / 1e9),
-                          largest_parts(record.outcome)});
+                          chance_cell(record.chance_to_fit), largest_parts(record.outcome)});
   }
+  return table;
+}
+
+namespace {
+
+// Of systems side by side on one point: what was chosen and taken for granted, and with what other
+// values another would be the best.
+std::string choices_of_systems(const Study& study) {
+  const auto of_first = [&](const StudyRow& row) {
+    return !row.given && same_point(row) == same_point(study.rows.front());
+  };
+  if (study.rows.size() < 2 || !std::ranges::all_of(study.rows, of_first)) return "";
+  std::vector<std::string> chosen;
+  std::map<std::string, std::map<std::string, double>> seconds;  // by other value and system
+  for (const StudyRow& row : study.rows) {
+    chosen.push_back(fmt::format("{} with {} and software {}", row.record.system,
+                                 options_word(row.record.point), row.record.software));
+    for (const Granted& one : granted_changes(row.record)) {
+      seconds[one.what][row.record.system] = row.record.seconds().value * (1.0 + one.change);
+    }
+  }
+  const auto by_seconds = [](const StudyRow& row) { return row.record.seconds().value; };
+  const std::string& best = std::ranges::min_element(study.rows, {}, by_seconds)->record.system;
+  std::vector<std::string> changes, others;
+  for (const auto& [what, systems] : seconds) {
+    if (systems.size() < study.rows.size()) continue;  // some system cannot
+    const auto by_value = [](const auto& one) { return one.second; };
+    const std::string& other = std::ranges::min_element(systems, {}, by_value)->first;
+    if (other == best) others.push_back(what);
+    if (other != best) changes.push_back(fmt::format("with {} {} would be the best", what, other));
+  }
+  const Point& point = study.rows.front().record.point;
+  std::string text = fmt::format(
+      "Chosen: {}. Taken for granted: sequences of {} tokens, batches of "
+      "{} sequences, {}.",
+      fmt::join(chosen, "; "), point.model.sequence, point.global_batch,
+      name(point.options.precision));
+  if (!changes.empty()) text += fmt::format(" By estimate, {}.", fmt::join(changes, "; "));
+  if (!others.empty()) {
+    text += fmt::format(" {} the best with {}, too, by estimate.", best + " is",
+                        fmt::join(others, ", "));
+  }
+  return wrapped(text, page_width) + '\n';
+}
+
+}  // namespace
+
+std::string system_table(const Study& study, Width width) {
   const bool any_given =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.given; });
-  return format(table, width) + ties_text(study) +
+  return format(system_rows(study), width) + ties_text(study) +
          "Grids and options are the best of each system's space by estimate" +
-         (any_given ? ", but for (given): as the campaign says.\n" : ".\n");
+         (any_given ? ", but for (given): as the campaign says.\n" : ".\n") +
+         choices_of_systems(study);
 }
 
 }  // namespace fourfold::inline scaling::inline study

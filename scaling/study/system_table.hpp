@@ -14,6 +14,8 @@ bool compares_systems(const Study& study);
 // The system with what was typed instead of its own options: "axonn-4d + overlap none".
 std::string system_label(const Record& record);
 
+TextTable system_rows(const Study& study);
+// With what it says below.
 std::string system_table(const Study& study, Width width);
 
 }  // namespace fourfold::inline scaling::inline study

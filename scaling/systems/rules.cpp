@@ -109,6 +109,26 @@ bool searches(const System& system, const ProcessGrid& grid, const RankOrder& or
   });
 }
 
+std::vector<StepOptions> product(std::vector<StepOptions> found, const std::vector<Choice>& choices,
+                                 const std::function<bool(const StepOptions&)>& allowed) {
+  for (const Choice& choice : choices) {
+    const std::vector<StepOptions> before = std::exchange(found, {});
+    for (const StepOptions& one : before) {
+      std::vector<FieldValue> values = choice.values;
+      const FieldValue own = step_fields().values(one).at(choice.key);
+      std::ranges::stable_partition(values, [&](const FieldValue& value) { return value == own; });
+      for (const FieldValue& value : values) {
+        StepOptions other = one;
+        step_fields().set(other, {{choice.key, value}});
+        if (!allowed(other)) continue;
+        if (std::ranges::find(found, other) == found.end()) found.push_back(other);
+      }
+    }
+    if (found.empty()) found = before;
+  }
+  return found;
+}
+
 std::vector<StepOptions> variants(const System& system, const FieldValues& typed) {
   FieldValues usual;
   for (const OptionRule& rule : system.options) usual[rule.key] = rule.usual;
@@ -122,19 +142,13 @@ std::vector<StepOptions> variants(const System& system, const FieldValues& typed
   if (const std::string why = forbidden(system, options); !why.empty()) {
     throw std::runtime_error(why);
   }
-  std::vector<StepOptions> found{options};
+  std::vector<Choice> choices;
   for (const OptionRule& rule : system.options) {
     if (typed.contains(rule.key) || (whole && rule.key == "chunks")) continue;
-    std::vector<FieldValue> values = rule.searched;
-    std::ranges::stable_partition(values, [&](const FieldValue& one) { return one == rule.usual; });
-    const std::vector<StepOptions> before = std::exchange(found, {});
-    for (const FieldValue& value : values) {
-      for (StepOptions other : before) {
-        step_fields().set(other, {{rule.key, value}});
-        if (std::ranges::find(found, other) == found.end()) found.push_back(other);
-      }
-    }
+    choices.push_back({rule.key, rule.searched});
   }
+  std::vector<StepOptions> found =
+      product({options}, choices, [](const StepOptions&) { return true; });
   // The step itself refuses the others, with its own words if one is all there is.
   if (std::ranges::any_of(found, consistent)) {
     std::erase_if(found, [](const StepOptions& other) { return !consistent(other); });

@@ -5,9 +5,11 @@
 
 #include <cmath>
 
-#include "scaling/records/open_options.hpp"
+#include "platforms/device_memory.hpp"
+#include "scaling/find/granted.hpp"
 #include "scaling/records/time_parts.hpp"
 #include "scaling/study/study.hpp"
+#include "scaling/text/choices_text.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
@@ -17,13 +19,6 @@ namespace {
 
 std::string source_of(const Fact& fact) {
   return fact.source + (fact.unconfirmed ? "; UNCONFIRMED" : "");
-}
-
-// "1.00T", "300B", "16.8M".
-std::string tokens_text(double tokens) {
-  std::string text = short_number(tokens);
-  if (text.back() == 'G') text.back() = 'B';
-  return text;
 }
 
 // "45 s", "12 min", "3.4 h", "2.1 days".
@@ -106,25 +101,32 @@ std::string verdict(const Advice& advice) {
   return wrapped("NOTHING HOLDS among these numbers of devices. " + text + ".") + "\n\n";
 }
 
-// What was searched, what it came to, and what nobody asked about.
+// With which other values of what is taken for granted another number of devices would be advised.
+std::string changes_of_advice(const Advice& advice) {
+  std::vector<std::vector<Granted>> changes;
+  for (const AdviceOption& option : advice.options) {
+    changes.push_back(granted_changes(option.record));
+  }
+  std::vector<std::string> words;
+  for (const Granted& one : changes[advice.chosen]) {
+    Advice other = advice;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const auto same = std::ranges::find(changes[i], one.what, &Granted::what);
+      if (same != changes[i].end()) other.options[i].step_days *= 1.0 + same->change;
+    }
+    choose(other);
+    if (other.chosen == advice.chosen) continue;
+    words.push_back(
+        fmt::format("{} with {}", other.options[other.chosen].record.devices(), one.what));
+  }
+  if (words.empty()) return "None of these would change the number of devices.";
+  return fmt::format("Advised would be {} devices.", fmt::join(words, ", "));
+}
+
 std::string choices(const Advice& advice) {
   if (advice.wish.questions.empty()) return "";
-  const Question& asked = advice.wish.questions.front();
-  const Record& record = advice.options[advice.chosen].record;
-  std::string text;
-  if (const std::string flags = chosen_flags(asked, record.point.options); !flags.empty()) {
-    text = fmt::format("Chosen: {}, the fastest that fits of {} combinations left open. ", flags,
-                       asked.variants.size());
-  }
-  text += fmt::format(
-      "Taken for granted: sequences of {} tokens, batches of {}, {}, {}, {}.",
-      record.point.model.sequence,
-      tokens_text(static_cast<double>(record.point.global_batch * record.point.model.sequence)),
-      name(record.point.options.precision),
-      asked.stages == std::vector<std::int64_t>{1} ? "no pipeline (--stages)"
-                                                   : "pipelines of any length",
-      "software " + record.software);
-  return wrapped(text) + "\n\n";
+  return choices_text(advice.wish.questions.front(), advice.options[advice.chosen].record) + '\n' +
+         wrapped(changes_of_advice(advice)) + "\n\n";
 }
 
 std::string options_table(const Advice& advice) {
@@ -136,6 +138,7 @@ std::string options_table(const Advice& advice) {
                    {"time", "of steps"}};
   if (failures) table.columns.push_back({"time with", "failures"});
   table.columns.push_back({"node-hours", ""});
+  table.columns.push_back({"fits", "%"});
   if (energy) table.columns.push_back({"energy", "MWh"});
   for (std::size_t i = 0; i < advice.options.size(); ++i) {
     const AdviceOption& option = advice.options[i];
@@ -150,6 +153,7 @@ std::string options_table(const Advice& advice) {
                                  days_text(option.step_days)};
     if (failures) row.push_back(days_text(option.days()));
     row.push_back(short_number(option.node_hours()));
+    row.push_back(chance_cell(option.record.chance_to_fit));
     if (energy) row.push_back(short_number(*option.energy_MWh));
     table.rows.push_back(std::move(row));
   }
@@ -160,9 +164,10 @@ std::string options_table(const Advice& advice) {
 
 std::string limits(const Advice& advice) {
   const Record& record = advice.options[advice.chosen].record;
-  return wrapped(fmt::format("What limits it: {} of a step; {:.1f} of {:.1f} GB of memory.",
+  const std::string fits = record.chance_to_fit ? ": " + fits_text(*record.chance_to_fit) : "";
+  return wrapped(fmt::format("What limits it: {} of a step; {:.1f} of {:.1f} GB of memory{}.",
                              largest_parts(record.outcome), record.memory.value / 1e9,
-                             record.memory_limit.value / 1e9)) +
+                             record.memory_limit.value / 1e9, fits)) +
          '\n';
 }
 
@@ -211,6 +216,11 @@ std::string certainty(const Advice& advice) {
   std::string text = fmt::format(
       "How sure: 80 % of runs like it ({} runs of {} sources, {}) would take {} to {} ({}).",
       bar->runs, bar->sources, bar->like, days_text(low), days_text(high), percent_text(*bar));
+  if (const auto& varies = option.record.varies) {
+    const double step = option.record.seconds().value;
+    text += fmt::format(" Nine of ten steps take at most {:.2f} s (p90), 99 of 100 {:.2f} s (p99).",
+                        step * varies->p90, step * varies->p99);
+  }
   if (advice.wish.deadline_days) {
     text += " At the long end " +
             against(high, *advice.wish.deadline_days, "the deadline", days_text) + '.';

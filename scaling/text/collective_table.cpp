@@ -35,10 +35,10 @@ CollectiveRow row_of(const CollectiveLibrary& library, const CollectiveTask& tas
     cell.algorithm = algorithm;
     cell.refusal = misfit(task.kind, algorithm, task.shape);
     if (cell.refusal.empty()) {
-      cell.choice = forced_collective(library, algorithm, task);
+      cell.automatic = algorithm == free.algorithm;
+      cell.choice = cell.automatic ? free : forced_collective(library, algorithm, task);
       cell.bus_bandwidth =
           task.buffer * part_sent(task.kind, task.shape.members) / cell.choice.uncontended;
-      cell.automatic = algorithm == free.algorithm;
     }
     row.cells.push_back(cell);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "scaling/text/detail_text.hpp"
 #include "scaling/words/text_table.hpp"

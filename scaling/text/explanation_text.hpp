@@ -1,7 +1,7 @@
 // An explanation as text for people and as a JSON value.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "scaling/words/text_table.hpp"

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
+#include "platforms/device_memory.hpp"
+#include "scaling/records/time_parts.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
+#include "schedule/models/gpt.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline text {
@@ -34,16 +38,6 @@ std::string headline(const Record& record) {
   return text + '\n';
 }
 
-// What the what-ifs of a simulated point do to it.
-std::string effect_of_what_ifs(const Record& record) {
-  if (!record.uniform) return "";
-  return fmt::format(
-      "Without what-ifs that tell ranks or links apart, this grid takes {:.3f} s: with them "
-      "{:+.2f} "
-      "%.\nThe grid was chosen without them.\n",
-      record.uniform->value, 100.0 * (record.seconds() / *record.uniform - 1.0));
-}
-
 std::string precision_text(const StepOptions& options) {
   if (options.precision == Precision::fp32) return "fp32 throughout";
   return fmt::format("gradient reduction precision {} along z, {} along data",
@@ -55,6 +49,7 @@ std::string further_text(const Point& point) {
   const StepOptions& options = point.options;
   std::string text;
   if (options.attention == AttentionKernel::unfused) text += "; attention unfused";
+  if (options.gathers_masters()) text += "; weights gathered in fp32";
   if (options.zero > 0) text += fmt::format("; ZeRO {}", options.zero);
   if (!options.rank_order.as_numbered()) {
     text += fmt::format("; ranks lie in the order {}", options.rank_order.str());
@@ -77,6 +72,60 @@ std::string further_text(const Point& point) {
                             options.pipeline_limit == 0 ? stages : options.pipeline_limit);
 }
 
+// Layers that the stages do not share evenly, by chunk in the order of the model.
+std::string layers_text(const Point& point) {
+  const std::int64_t stages = point.grid.extent(Axis::pipe);
+  const std::int64_t chunks = stages * point.options.chunks;
+  const bool said = point.options.layers_per_stage.said() && stages > 1;
+  if (point.model.layers % chunks == 0 && !said) return "";
+  std::vector<std::string> runs;
+  std::int64_t alike = 0;
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    const auto count = [&](std::int64_t chunk) {
+      const auto [first, next] = layers_of_chunk(point.model, point.options, stages, chunk);
+      return next - first;
+    };
+    ++alike;
+    if (c + 1 < chunks && count(c) == count(c + 1)) continue;
+    runs.push_back(alike == 1 ? fmt::format("{}", count(c))
+                              : fmt::format("{} times {}", alike, count(c)));
+    alike = 0;
+  }
+  if (said) return wrapped(fmt::format("Layers, as given: {}.", fmt::join(runs, ", "))) + '\n';
+  return wrapped(fmt::format(
+             "Layers: {} are not shared evenly by {}{}: {}. The rest is assumed to lie in the "
+             "middle, as the ends have the vocabulary's work; Megatron-LM takes only what its "
+             "flags "
+             "say.",
+             point.model.layers, counted(stages, "stage"),
+             point.options.chunks == 1 ? "" : fmt::format(" of {} chunks", point.options.chunks),
+             fmt::join(runs, ", "))) +
+         '\n';
+}
+
+// A vocabulary whose rows of logits fit no load of 16 bytes.
+std::string vocabulary_text(const Point& point) {
+  const std::int64_t x = point.grid.extent(Axis::x);
+  const std::int64_t unit = 128 * x, vocabulary = point.model.vocabulary;
+  if (vocabulary % (8 * x) == 0) return "";
+  return wrapped(fmt::format("Vocabulary: {} over x = {} is no whole number of 8 columns, so that "
+                             "products with the "
+                             "logits are slow; Megatron-LM would pad it to a multiple of 128 x {}: "
+                             "--vocabulary {}.",
+                             vocabulary, x, x, (vocabulary + unit - 1) / unit * unit)) +
+         '\n';
+}
+
+// "full", or "full of 12 of 48 layers".
+std::string recompute_text(const Point& point) {
+  const std::string how = name(point.options.recompute);
+  const std::int64_t layers = point.model.layers;
+  const std::int64_t some =
+      recomputed_layers(point.model, point.options, point.grid.extent(Axis::pipe));
+  if (point.options.recompute == Recompute::none || some == layers) return how;
+  return how + fmt::format(" of {} of {} layers", some, layers);
+}
+
 std::string options_text(const Point& point) {
   const StepOptions& options = point.options;
   const Overlap& overlap = options.overlap;
@@ -86,7 +135,7 @@ std::string options_text(const Point& point) {
       "  overlap of all-reduce {}, reduce-scatter {}, all-gather {}, recompute's gathers {}{};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
       "  {}{}.\n",
-      counted(options.micro_batches, "micro-batch"), name(options.recompute),
+      counted(options.micro_batches, "micro-batch"), recompute_text(point),
       on_or_off(overlap.all_reduce), on_or_off(overlap.reduce_scatter),
       on_or_off(overlap.all_gather), on_or_off(overlap.recompute_gather),
       overlap.across_blocks == overlap.recompute_gather
@@ -125,11 +174,13 @@ std::string breakdown(const Record& record) {
   };
   add("compute", record.outcome.compute, "");
   const Outcome& outcome = record.outcome;
-  Seconds messages = Seconds{} - outcome.bubble;
+  const std::vector<TimePart> parts = time_parts(outcome);
+  const auto part = [&](const char* called) {
+    return std::ranges::find(parts, called, &TimePart::name)->seconds;
+  };
   Bytes of_messages;
   for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
     if (outcome.channels[c].axis == Axis::pipe) {
-      messages += outcome.exposed[c];
       of_messages += record.sent.at(c);
       continue;
     }
@@ -137,13 +188,29 @@ std::string breakdown(const Record& record) {
         fmt::format("{:.2f}", record.sent.at(c).value / 1e9));
   }
   if (record.point.grid.extent(Axis::pipe) > 1) {
-    add("exposed messages between stages", messages,
+    add("exposed messages between stages", part("messages"),
         fmt::format("{:.2f}", of_messages.value / 1e9));
     add("pipeline bubble", outcome.bubble, "");
   }
+  // Parts are means over the devices; the step ends with the last of them.
+  if (part("other") > Seconds{}) add("until the last device ends", part("other"), "");
   table.rows.emplace_back();
   add("one batch", record.outcome.total, "");
   return format(table);
+}
+
+// What of the parts above is waiting, and how steps vary.
+std::string variation(const Record& record) {
+  if (!record.varies) return "";
+  const StepSpread& varies = *record.varies;
+  const double total = record.seconds().value;
+  return wrapped(fmt::format(
+             "Waiting: {:.3f} s for the slowest device, in compute, and {:.3f} s for the last "
+             "members of groups, in communication. The median step takes {:.3f} s, nine of ten at "
+             "most {:.3f} s (p90), 99 of 100 at most {:.3f} s (p99).",
+             varies.for_slowest.value, varies.for_last.value, total, total * varies.p90,
+             total * varies.p99)) +
+         '\n';
 }
 
 std::string memory_by_role(const Record& record) {
@@ -162,6 +229,19 @@ std::string memory_by_stage(const Record& record) {
     stages.push_back(fmt::format("{:.1f}", bytes.value / 1e9));
   }
   return wrapped(fmt::format("  By stage: {} GB.", fmt::join(stages, ", "))) + '\n';
+}
+
+std::string memory_of(const Record& record) {
+  const std::string fits = record.chance_to_fit ? ": " + fits_text(*record.chance_to_fit) : "";
+  return fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves{}.\n",
+                     record.memory.value / 1e9, record.memory_limit.value / 1e9, fits) +
+         memory_by_role(record) + memory_by_stage(record);
+}
+
+std::string host_memory(const Record& record) {
+  if (record.memory_on_host.value <= 0) return "";
+  return fmt::format("  On the host: {:.1f} GB of optimizer state a device.\n",
+                     record.memory_on_host.value / 1e9);
 }
 
 std::string search_counts(const Record& record) {
@@ -193,16 +273,16 @@ std::string search_counts(const Record& record) {
 }
 
 // The winner in the units that people compare, with its bar.
-std::string best_answer(const Record& record) {
+std::string best_answer(const Record& record, const std::string& effect) {
   std::string text =
       fmt::format("Best: {:.3f} s per batch, {}.\n", record.seconds().value, name(record.fidelity));
   if (record.bar) text += error_bar_text(*record.bar, record.seconds());
-  return text + effect_of_what_ifs(record) + throughput_text(record.throughput()) + '\n';
+  return text + effect + throughput_text(record.throughput()) + '\n';
 }
 
 }  // namespace
 
-std::string point_text(const Record& record) {
+std::string point_text(const Record& record, const std::string& effect, const std::string& memory) {
   std::string text = headline(record);
   text += fmt::format("Grid {}{}, {}: {:.3f} s per batch, {}", record.point.grid.str(),
                       record.point.grid.extent(Axis::pipe) == 1 ? " (x, y, z, data)" : "",
@@ -212,7 +292,7 @@ std::string point_text(const Record& record) {
     text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
   }
   if (record.bar) text += '\n' + error_bar_text(*record.bar, record.seconds());
-  text += (record.bar ? "\n" : "\n\n") + breakdown(record) + '\n' + effect_of_what_ifs(record);
+  text += (record.bar ? "\n" : "\n\n") + breakdown(record) + '\n' + variation(record) + effect;
   text += wrapped(
       fmt::format("{} of model flops ({}): {:.1f} % of the empirical peak.\n",
                   rate_text(record.rate(), petaflops),
@@ -221,14 +301,9 @@ std::string point_text(const Record& record) {
   text +=
       rate_text(record.executed / record.seconds(), teraflops) + " per device of executed flops.\n";
   text += throughput_text(record.throughput());
-  text += fmt::format("Memory per device {:.1f} GB of the {:.1f} GB that the reserve leaves.\n",
-                      record.memory.value / 1e9, record.memory_limit.value / 1e9);
-  text += memory_by_role(record) + memory_by_stage(record);
-  if (record.memory_on_host.value > 0) {
-    text += fmt::format("  On the host: {:.1f} GB of optimizer state a device.\n",
-                        record.memory_on_host.value / 1e9);
-  }
-  return text + options_text(record.point) + system_text(record) + search_counts(record);
+  text += (memory.empty() ? memory_of(record) : memory) + host_memory(record);
+  return text + layers_text(record.point) + vocabulary_text(record.point) +
+         options_text(record.point) + system_text(record) + search_counts(record);
 }
 
 // Reproductions want to know what the authors' own ranking leads to.
@@ -242,7 +317,8 @@ std::string paper_choice(const Record& record) {
       choice.grid.str(), choice.paper.value, choice.estimated.value));
 }
 
-std::string search_text(const Record& record) {
+std::string search_text(const Record& record, const std::string& effect,
+                        const std::string& memory) {
   TextTable table;
   table.columns = {{"grid", "", Align::left}, {"micro-", "batches"},        {"estimated", "s"},
                    {"simulated", "s"},        {"simulated /", "estimated"}, {"paper's", "model, s"},
@@ -264,7 +340,8 @@ std::string search_text(const Record& record) {
   const std::string without = record.uniform ? " (without the what-if)" : "";
   return headline(record) + "The ten best grids by estimate" + without +
          ", each with its best micro-batches:\n" + format(table) +
-         (record.bar ? tie_text(*record.bar) : "") + '\n' + best_answer(record) +
+         (record.bar ? tie_text(*record.bar) : "") + '\n' + best_answer(record, effect) +
+         (memory.empty() ? memory_of(record) : memory) + host_memory(record) +
          paper_choice(record) + search_counts(record) + options_text(record.point) +
          system_text(record);
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platforms/software_memory.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
@@ -21,8 +22,32 @@ std::string dispatch_text(const Software& software) {
   return fmt::format("{:g}", software.dispatch.value * 1e6);
 }
 
+// "optimizer  12", and below it where that is from.
+std::string fact_lines(const std::string& what, const std::string& value, const std::string& source,
+                       bool unconfirmed) {
+  return hanging(fmt::format("  {:<26}{}{}", what, value, unconfirmed ? "   UNCONFIRMED" : ""),
+                 28) +
+         hanging("      " + source, 6);
+}
+
+std::string memory_lines(const Software& software) {
+  const std::vector<Fact> facts = memory_facts(software.path);
+  if (facts.empty()) {
+    return "\nMemory: the step's own, beside PyTorch's context and reserve (docs/memory.md).\n";
+  }
+  std::string text = "\nMemory (docs/memory.md explains the keys):\n";
+  for (const Fact& fact : facts) {
+    text += fact_lines(fact.key, fmt::format("{:g}", fact.value), fact.source, fact.unconfirmed);
+  }
+  return text;
+}
+
 json json_of(const Software& software) {
-  json maps = json::object();
+  json maps = json::object(), memory = json::object();
+  for (const Fact& fact : memory_facts(software.path)) {
+    memory[fact.key] = {
+        {"value", fact.value}, {"source", fact.source}, {"unconfirmed", fact.unconfirmed}};
+  }
   for (const MapRule& rule : software.rules) {
     maps[rule.name] = {
         {"kernels", rule.kernels}, {"source", rule.source}, {"unconfirmed", rule.unconfirmed}};
@@ -33,7 +58,8 @@ json json_of(const Software& software) {
       {"attention", {{"kernel", name(software.attention)}, {"source", software.attention_source}}},
       {"products", {{"layouts", layouts(software)}, {"source", software.products_source}}},
       {"dispatch_s", software.dispatch.value},
-      {"maps", maps}};
+      {"maps", maps},
+      {"memory", memory}};
 }
 
 }  // namespace
@@ -65,18 +91,17 @@ std::string software_text(const Software& software) {
   text += fmt::format("The host takes {} us a kernel.\n", dispatch_text(software));
   text = wrapped(text);
   if (software.rules.empty()) {
-    return text + "\nEvery function is one kernel that moves its operands once.\n";
+    return text + "\nEvery function is one kernel that moves its operands once.\n" +
+           memory_lines(software);
   }
   text +=
       "\nKernels of a function, in bytes for each element of its first operand (2: as stored):\n";
   for (const MapRule& rule : software.rules) {
     const std::string kernels =
         rule.kernels.empty() ? "none" : fmt::format("{}", fmt::join(rule.kernels, "; "));
-    text +=
-        fmt::format("  {:<26}{}{}\n", rule.name, kernels, rule.unconfirmed ? "   UNCONFIRMED" : "");
-    text += fmt::format("      {}\n", rule.source);
+    text += fact_lines(rule.name, kernels, rule.source, rule.unconfirmed);
   }
-  return text + "All others: one kernel that moves its operands once.\n";
+  return text + "All others: one kernel that moves its operands once.\n" + memory_lines(software);
 }
 
 std::string software_json(const Software& software) {

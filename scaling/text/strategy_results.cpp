@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/bars/error_bar_json.hpp"
 #include "scaling/records/provenance.hpp"
 #include "scaling/study/plot.hpp"
@@ -80,6 +81,7 @@ std::string to_json(const StrategyFinding& finding) {
   for (const Strategy& strategy : answer.best) {
     best.push_back(json_of(strategy, answer));
     best.back()["throughput"] = throughput_of(strategy, finding);
+    best.back()["chance_to_fit"] = chance_to_fit(strategy.memory, finding.platform);
   }
   json refused = json::object();
   for (const Refusal& refusal : answer.refused) {
@@ -124,7 +126,8 @@ std::string influence_csv(const Influences& influences) {
   return text;
 }
 
-std::string write_strategies(const StrategyFinding& finding, const std::string& folder) {
+std::string write_strategies(const StrategyFinding& finding, const std::string& folder,
+                             double width_in) {
   std::filesystem::create_directories(folder);
   write_own_file(folder + "/table.txt", strategy_text(finding));
   write_own_file(folder + "/answer.json", to_json(finding) + '\n');
@@ -133,9 +136,11 @@ std::string write_strategies(const StrategyFinding& finding, const std::string& 
   }
   write_own_file(folder + "/influence.csv", influence_csv(*finding.influences));
   const Point& pattern = finding.question.pattern;
-  return draw_influence(folder, finding.question.title.empty()
-                                    ? pattern.model.name + " on " + pattern.platform
-                                    : finding.question.title);
+  return draw_influence(folder,
+                        finding.question.title.empty()
+                            ? pattern.model.name + " on " + pattern.platform
+                            : finding.question.title,
+                        width_in);
 }
 
 }  // namespace fourfold::inline scaling::inline text

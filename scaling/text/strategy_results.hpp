@@ -15,6 +15,7 @@ std::string influence_csv(const Influences& influences);
 
 // Writes answer.json, table.txt and, where influences were asked for, influence.csv and their plot.
 // Returns a sentence for the user: what is there.
-std::string write_strategies(const StrategyFinding& finding, const std::string& folder);
+std::string write_strategies(const StrategyFinding& finding, const std::string& folder,
+                             double width_in = 0.0);
 
 }  // namespace fourfold::inline scaling::inline text

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
@@ -68,6 +69,7 @@ std::string best_table(const StrategyFinding& finding) {
                                              {"Tflop/s", "a device"},
                                              {"MFU", "%"},
                                              {"memory", "GB"},
+                                             {"fits", "%"},
                                              {"alike", ""},
                                              {"", "", Align::left}});
   const double peak = finding.platform.processor.advertised_peak.value;
@@ -84,6 +86,7 @@ std::string best_table(const StrategyFinding& finding) {
     row.push_back(fmt::format("{:.1f}", strategy.rate.value / 1e12));
     row.push_back(fmt::format("{:.1f}", 100.0 * strategy.rate.value / peak));
     row.push_back(fmt::format("{:.1f}", strategy.memory.value / 1e9));
+    row.push_back(chance_cell(chance_to_fit(strategy.memory, finding.platform)));
     row.push_back(strategy.alike == 0 ? "" : fmt::format("+{}", strategy.alike));
     row.push_back(ties_with_best(finding, strategy) ? "tie" : "");
     table.rows.push_back(std::move(row));

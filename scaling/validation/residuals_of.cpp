@@ -13,7 +13,8 @@ std::vector<Residual> residuals_of(const std::vector<SetResult>& results) {
       const CaseResult& one = result.cases[i];
       if (one.one.measured != Measured::step) continue;  // parts may err where the whole does not
       const Question& question = one.one.question;
-      const Platform platform = read_platform(question.platform, question.scales);
+      const Platform platform =
+          read_platform(question.platform, question.scales, question.software);
       Residual residual{one.one.study,
                         one.one.id,
                         likeness(one.projection->grid, question.options, platform),

@@ -12,10 +12,12 @@
 #include <stdexcept>
 
 #include "platforms/device_memory.hpp"
+#include "platforms/network/axis_rate.hpp"
 #include "scaling/find/find_answer.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/validation/memory_deviations.hpp"
 #include "schedule/models/fit.hpp"
+#include "sim/cost/protocol.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "support/prose.hpp"
 
@@ -73,6 +75,21 @@ Projection project_layer(const Question& question, Fidelity fidelity,
   return projection;
 }
 
+Projection project_collective(const ValidationCase& one) {
+  const Platform platform = read_platform(one.question.platform, one.question.scales);
+  const std::int64_t devices = one.question.devices;
+  if (devices > platform.devices()) {
+    throw FindingFailed(fmt::format("{} has {} devices, {} are too many", platform.name,
+                                    platform.devices(), devices));
+  }
+  const CollectiveTask task{one.collective, one.buffer,
+                            packed_group(devices, 1, platform.node.devices),
+                            AxisRates(platform).rate(1, devices, devices), devices};
+  Projection projection{ProcessGrid(1, 1, 1, devices), 1, {}, {}, {}};
+  projection.outcome.total = choose_collective(platform.library, task, {}).uncontended;
+  return projection;
+}
+
 Projection project_best(const Question& question, Fidelity fidelity,
                         const std::function<void(double)>& watch) {
   const Platform platform = read_platform(question.platform, question.scales, question.software);
@@ -93,10 +110,14 @@ CaseResult run_case(const ValidationCase& one, Fidelity fidelity,
   if (!one.left_out.empty()) return result;
   try {
     const bool known = one.question.grid && one.question.micro_batches;
-    const bool layer = one.measured == Measured::layer;
-    result.projection = layer   ? project_layer(one.question, fidelity, watch)
-                        : known ? project_as_it_is(one.question, fidelity, watch)
+    if (one.measured == Measured::collective) {
+      result.projection = project_collective(one);
+    } else if (one.measured == Measured::layer) {
+      result.projection = project_layer(one.question, fidelity, watch);
+    } else {
+      result.projection = known ? project_as_it_is(one.question, fidelity, watch)
                                 : project_best(one.question, fidelity, watch);
+    }
   } catch (const FindingFailed& error) {
     result.why_not = error.what();
   }

@@ -45,6 +45,7 @@ const std::vector<std::string> other_columns{"model",
                                              "mfu_or_pct_peak",
                                              "notes",
                                              "part",
+                                             "bytes",
                                              "peak_bytes",
                                              "peak_is",
                                              "peak_of",
@@ -176,6 +177,7 @@ std::optional<FieldValue> value_in(const RowReader& row, const FieldFacts& field
   if (const auto* choice = std::get_if<OneWord>(&field.kind)) {
     return one_of(choice->words, cell) ? std::optional<FieldValue>(cell) : std::nullopt;
   }
+  if (std::holds_alternative<FreeText>(field.kind)) return cell;
   if (cell != "on" && cell != "off") row.fail(field.key, "'" + cell + "' is neither on nor off");
   return cell == "on";
 }
@@ -330,6 +332,28 @@ std::optional<MeasuredMemory> read_memory(const RowReader& row) {
   return memory;
 }
 
+constexpr CollectiveKind measured_kinds[]{
+    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce};
+
+// A row that is one collective of neighbouring devices; false if it is none.
+bool read_collective(const RowReader& row, ValidationCase& one) {
+  const std::string part = row.text("part");
+  const auto* kind = std::find_if(std::begin(measured_kinds), std::end(measured_kinds),
+                                  [&](CollectiveKind known) { return part == name(known); });
+  if (kind == std::end(measured_kinds)) return false;
+  one.measured = Measured::collective;
+  one.collective = *kind;
+  const auto bytes = read_number<std::int64_t>(row.text("bytes"));
+  if (!bytes || *bytes < 1)
+    row.fail("bytes", "'" + row.text("bytes") + "' is no whole number above 0");
+  one.buffer = {static_cast<double>(*bytes)};
+  one.question.platform = row.needed_text("platform");
+  one.question.scales = read_scale_cells(row);
+  one.question.devices = row.whole("n_gpus");
+  one.published = {row.positive("seconds")};
+  return true;
+}
+
 ValidationCase read_case(const RowReader& row, const std::vector<std::string>& awaited) {
   ValidationCase one;
   one.id = row.needed_text("id");
@@ -338,6 +362,8 @@ ValidationCase read_case(const RowReader& row, const std::vector<std::string>& a
   one.stand_in = row.text("stand_in");
   one.in_sample = row.text("in_sample");
   one.left_out = row.text("left_out");
+  if (!one.left_out.empty() && row.text("platform").empty()) return one;
+  if (read_collective(row, one)) return one;
 
   Question& question = one.question;
   question.platform = row.needed_text("platform");
@@ -352,13 +378,17 @@ ValidationCase read_case(const RowReader& row, const std::vector<std::string>& a
                                    question.grid->size() * context, question.devices));
   }
   question.micro_batches = read_micro_batches(row, question);
+  // Of a grid that is searched: what its software takes at once.
+  if (!question.grid && !row.text("micro_batch").empty()) {
+    question.most_at_once = row.whole("micro_batch");
+  }
   if (context > 1 && one.left_out.empty()) one.left_out = "context parallelism is not modelled";
   read_options(row, one);
   if (const std::string part = row.text("part"); part == "layer") {
     one.measured = Measured::layer;
     if (!question.grid || !question.micro_batches) row.fail("part", "a layer needs a grid");
   } else if (!part.empty()) {
-    row.fail("part", "'" + part + "' is not layer");
+    row.fail("part", "'" + part + "' is neither layer nor a collective");
   }
   one.published = published_seconds(row, question);
   one.memory = read_memory(row);
@@ -375,8 +405,11 @@ std::vector<std::string> missing_options(const CellTable& table, const std::stri
   for (const FieldFacts& field : option_columns()) known.push_back(field.key);
   for (const FieldFacts& field : block_columns()) known.push_back(field.key);
   known.insert(known.end(), model_columns.begin(), model_columns.end());
+  const bool collectives = table.has("bytes");
   std::vector<std::string> needed = needed_columns;
-  if (!table.has("model")) needed.insert(needed.end(), model_columns.begin(), model_columns.end());
+  if (collectives) std::erase(needed, "global_batch_sequences");
+  if (!collectives && !table.has("model"))
+    needed.insert(needed.end(), model_columns.begin(), model_columns.end());
   for (const std::string& column : needed) {
     if (table.has(column)) continue;
     throw std::runtime_error(fmt::format("{}: the column '{}' is missing", path, column));

@@ -9,12 +9,14 @@
 
 #include "scaling/records/question.hpp"
 #include "scaling/validation/measured_memory.hpp"
+#include "schedule/collectives/collective.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold::inline scaling::inline validation {
 
-// What was measured: a step, or one layer forward and backward of one micro-batch.
-enum class Measured : std::uint8_t { step, layer };
+// What was measured: a step, one layer forward and backward of one micro-batch, or one collective
+// of all devices.
+enum class Measured : std::uint8_t { step, layer, collective };
 
 struct ValidationCase {
   std::string id;        // of its own in the set
@@ -23,6 +25,8 @@ struct ValidationCase {
   std::string stand_in;  // why the platform is not the machine; empty: it is
   Question question;     // its grid is searched if the row names none
   Measured measured = Measured::step;
+  CollectiveKind collective = CollectiveKind::all_gather;
+  Bytes buffer;       // of the collective, as nccl-tests count it
   Seconds published;  // 0: nobody has said; it is projected and compared with nothing
   std::optional<MeasuredMemory> memory;
   // Constants that were chosen with this row: then it proves nothing. Empty: out of sample.

@@ -32,7 +32,7 @@ std::string marks(const CaseResult& result) {
   if (!result.one.unsaid.empty()) letters += 'o';
   if (!result.one.stand_in.empty()) letters += 's';
   if (!result.one.in_sample.empty()) letters += 'i';
-  if (!result.one.question.grid) letters += 'b';
+  if (!result.one.question.grid && result.one.measured == Measured::step) letters += 'b';
   return letters;
 }
 

@@ -77,6 +77,17 @@ double days_in(const std::string& flag, const std::string& word) {
   refuse(flag, word, wanted);
 }
 
+double inches_in(const std::string& flag, const std::string& word) {
+  if (word.empty()) return 0.0;
+  const char* wanted = "width from 1in to 40in, such as 3.5in or 9cm";
+  const Amount amount = split(flag, word, wanted);
+  for (const auto& [unit, factor] : {std::pair{"in", 1.0}, std::pair{"cm", 1.0 / 2.54}}) {
+    const double inches = amount.number * factor;
+    if (amount.unit == unit && inches >= 1.0 && inches <= 40.0) return inches;
+  }
+  refuse(flag, word, wanted);
+}
+
 std::vector<std::int64_t> counts_in(const std::string& flag, const std::string& word) {
   std::vector<std::int64_t> counts;
   std::istringstream list(word);

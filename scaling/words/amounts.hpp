@@ -15,6 +15,9 @@ double amount_in(const std::string& flag, const std::string& word);
 // Days in "30d", "2w" or "36h".
 double days_in(const std::string& flag, const std::string& word);
 
+// Inches in "3.5in" or "9cm", from 1 to 40; 0 of an empty word.
+double inches_in(const std::string& flag, const std::string& word);
+
 // Numbers and ranges, such as "512,1024..8192": a range is 1024 and its doublings up to 8192, and
 // 8192. Ascending, each once.
 std::vector<std::int64_t> counts_in(const std::string& flag, const std::string& word);

@@ -148,7 +148,50 @@ std::string whole(const TextTable& table) {
   return text;
 }
 
+TextTable without_silent_columns(TextTable table) {
+  for (std::size_t i = table.columns.size(); i-- > 1;) {
+    if (!table.rows.empty() && says_nothing(table, i)) table = without(std::move(table), i);
+  }
+  return table;
+}
+
+std::string latex_cell(const std::string& cell) {
+  std::string text;
+  for (const char letter : visible_line(cell)) {
+    const bool special = std::string("&%$#_{}").find(letter) != std::string::npos;
+    if (letter == '\\') {
+      text += "\\textbackslash{}";
+    } else if (letter == '~' || letter == '^') {
+      text += std::string("\\") + letter + "{}";
+    } else {
+      text += special ? std::string("\\") + letter : std::string(1, letter);
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string latex(const TextTable& given) {
+  const TextTable table = without_silent_columns(given);
+  const auto line = [](const std::vector<std::string>& cells) {
+    std::string text;
+    for (const std::string& cell : cells) text += (text.empty() ? "  " : " & ") + latex_cell(cell);
+    return text + " \\\\\n";
+  };
+  std::string text = "\\begin{tabular}{";
+  std::vector<std::string> headers, units;
+  for (const Column& column : table.columns) {
+    text += column.align == Align::left ? 'l' : 'r';
+    headers.push_back(column.header);
+    units.push_back(column.unit);
+  }
+  text += "}\n\\toprule\n" + line(headers) + line(units) + "\\midrule\n";
+  for (const std::vector<std::string>& row : table.rows) {
+    text += row.empty() ? "\\midrule\n" : line(row);
+  }
+  return text + "\\bottomrule\n\\end{tabular}\n";
+}
 
 std::string format(const TextTable& table, Width width) {
   for (const std::vector<std::string>& row : table.rows) {
@@ -159,9 +202,7 @@ std::string format(const TextTable& table, Width width) {
   for (std::vector<std::string>& row : shown.rows) {
     std::ranges::transform(row, row.begin(), visible_line);  // a cell has no line ends of its own
   }
-  for (std::size_t i = shown.columns.size(); i-- > 1;) {
-    if (!shown.rows.empty() && says_nothing(shown, i)) shown = without(std::move(shown), i);
-  }
+  shown = without_silent_columns(std::move(shown));
   std::string left_out;
   if (width == Width::page && width_of(shown) > page_width) {
     for (std::size_t column : spared(shown)) {

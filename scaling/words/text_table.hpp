@@ -33,4 +33,7 @@ struct TextTable {
 // columns.
 std::string format(const TextTable& table, Width width = Width::page);
 
+// The whole table as a LaTeX tabular with the rules of booktabs, without columns that say nothing.
+std::string latex(const TextTable& table);
+
 }  // namespace fourfold::inline scaling::inline words

@@ -45,6 +45,23 @@ std::string throughput_text(const Throughput& throughput) {
          wrapped(throughput_conventions) + '\n';
 }
 
+std::string run_text(const Throughput& throughput, double tokens) {
+  if (tokens <= 0.0) return "";
+  const double trillions = tokens / 1e12;
+  return fmt::format(
+      "A run of {} tokens takes {:.1f} days and {} device-hours, without failures and "
+      "checkpoints.\n",
+      short_number(tokens), throughput.days_per_trillion_tokens * trillions,
+      short_number(throughput.device_hours_per_trillion_tokens * trillions));
+}
+
+nlohmann::json json_of_run(const Throughput& throughput, double tokens) {
+  const double trillions = tokens / 1e12;
+  return {{"tokens", tokens},
+          {"days", throughput.days_per_trillion_tokens * trillions},
+          {"device_hours", throughput.device_hours_per_trillion_tokens * trillions}};
+}
+
 nlohmann::json json_of(const Throughput& throughput) {
   return {{"convention", throughput_conventions},
           {"mfu", throughput.mfu},

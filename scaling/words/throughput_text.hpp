@@ -11,6 +11,10 @@ namespace fourfold::inline scaling::inline words {
 // Two lines, and what MFU and HFU count.
 std::string throughput_text(const Throughput& throughput);
 
+// "A run of 2T tokens takes 37.6 days and 29.6M device-hours, ...": a line; empty without tokens.
+std::string run_text(const Throughput& throughput, double tokens);
+nlohmann::json json_of_run(const Throughput& throughput, double tokens);
+
 // Shares, tokens, days and hours, with what they count.
 nlohmann::json json_of(const Throughput& throughput);
 

@@ -2,7 +2,6 @@
 #include "scaling/words/toml_file.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "support/plain_sentence.hpp"
-#include "support/toml_text.hpp"
+#include "support/toml_table.hpp"
 
 namespace fourfold::inline scaling::inline words {
 namespace {
@@ -47,20 +46,13 @@ json json_of(const toml::node& node, const std::string& pointer, const Place& pl
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_floating_point()) return value->get();
   if (const auto* value = node.as_boolean()) return value->get();
-  throw std::runtime_error(fmt::format("{}, line {}: dates and times have no meaning here",
-                                       place.path, node.source().begin.line));
+  refuse_line(place.path, node.source().begin.line, "dates and times have no meaning here");
 }
 
 }  // namespace
 
 json read_toml(const std::string& path, TomlLines* lines) {
-  const std::string text = read_toml_text(path, "");
-  try {
-    return json_of(toml::parse(text, path), "", {path, lines});
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(
-        fmt::format("{}, line {}: {}", path, error.source().begin.line, error.description()));
-  }
+  return json_of(parse_toml_file(path), "", {path, lines});
 }
 
 namespace {
@@ -118,6 +110,17 @@ void located(const TomlLines& lines, const std::string& pointer,
   } catch (const std::exception& error) {
     throw AtLine(fmt::format("line {}: {}", line_of(lines, pointer, error.what()),
                              in_words_of_toml(plain_sentence(error))));
+  }
+}
+
+void read_toml_file(const std::string& path,
+                    const std::function<void(const json&, const TomlLines&)>& read) {
+  TomlLines lines;
+  const json file = read_toml(path, &lines);
+  try {
+    located(lines, "", [&] { read(file, lines); });
+  } catch (const AtLine& error) {
+    throw std::runtime_error(path + ", " + error.what());
   }
 }
 

@@ -36,6 +36,11 @@ struct AtLine : std::runtime_error {
 // What goes wrong while `read` reads what stands at `pointer` is said with its line, as AtLine.
 void located(const TomlLines& lines, const std::string& pointer, const std::function<void()>& read);
 
+// Hands over a file's content and the lines it stands on; what goes wrong is said with both:
+// "mine.toml, line 3: why".
+void read_toml_file(const std::string& path,
+                    const std::function<void(const nlohmann::json&, const TomlLines&)>& read);
+
 // Throws AtLine if a text of the file has a line end, a tab or another control character: texts
 // stand in a cell of a table, in a heading, or in a script that draws.
 void refuse_broken_texts(const TomlLines& lines);

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
 
+#include "scaling/words/host_list.hpp"
+#include "scaling/words/output.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/json_object.hpp"
 #include "support/text_file.hpp"
@@ -23,6 +27,58 @@ std::string content(std::string line) {
   const std::size_t first = line.find_first_not_of(blanks);
   if (first == std::string::npos) return "";
   return line.substr(first, line.find_last_not_of(blanks) - first + 1);
+}
+
+// Whether the list's first word begins like a name.
+bool names_hosts(const std::string& text) {
+  for (const TextLine& line : lines_of(text)) {
+    const std::string word = content(line.text);
+    if (!word.empty()) return std::isalpha(static_cast<unsigned char>(word[0])) != 0;
+  }
+  return false;
+}
+
+// "FILE,of=ALL", "FILE,first=HOST"; or a file whose name ends so.
+struct ListWords {
+  std::string file, of, first;
+};
+
+ListWords list_words(const std::string& words) {
+  for (const std::string start : {",of=", ",first="}) {
+    const std::size_t at = words.rfind(start);
+    if (at == std::string::npos) continue;
+    const std::string value = words.substr(at + start.size());
+    return start == ",of=" ? ListWords{words.substr(0, at), value, ""}
+                           : ListWords{words.substr(0, at), "", value};
+  }
+  return {words, "", ""};
+}
+
+// Hosts as nodes of the machine. Which host is its first is said where nobody typed it.
+std::vector<std::int64_t> nodes_named(const std::string& text, const std::string& where,
+                                      const ListWords& typed, const std::filesystem::path& folder,
+                                      std::int64_t limit) {
+  const std::vector<std::string> hosts = host_names(text, where);
+  std::vector<std::string> all;
+  if (!typed.of.empty()) {
+    const std::string path = (folder / typed.of).string();
+    all = host_names(read_text_file(path, "the list of all hosts"), path);
+  }
+  const std::vector<std::int64_t> nodes = nodes_of_hosts(hosts, all, typed.first, where);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i] < limit) continue;
+    throw std::runtime_error(fmt::format("{}: {} would be node {}; the machine has 0 to {}", where,
+                                         hosts[i], nodes[i], limit - 1));
+  }
+  if (typed.of.empty() && typed.first.empty()) {
+    const auto least = std::ranges::min_element(nodes) - nodes.begin();
+    const std::string note = fmt::format(
+        "note: {}: {} is taken for the machine's node 0; nodes:FILE,first=HOST or "
+        "nodes:FILE,of=ALL say otherwise",
+        where, hosts[static_cast<std::size_t>(least)]);
+    say_once(note);
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -65,14 +121,23 @@ std::vector<std::int64_t> read_placement_list(const std::string& path, const std
 WhatIfs what_ifs_in(nlohmann::json words, const Platform& platform, const std::string& folder) {
   if (words.is_object() && words.contains("placement") && words["placement"].is_string()) {
     const auto placement = words["placement"].get<std::string>();
-    for (const char* what : {"node", "device"}) {
-      const std::string start = fmt::format("{}s:", what);
-      if (!placement.starts_with(start)) continue;
-      const auto path = std::filesystem::path(folder) / placement.substr(start.size());
-      const bool nodes = std::string(what) == "node";
-      const std::vector<std::int64_t> list =
-          read_placement_list(path.string(), what, nodes ? platform.nodes : platform.devices());
+    const auto listed = [&](const std::string& what, const std::vector<std::int64_t>& list) {
       words["placement"] = fmt::format("{}s={}", what, words_of(list));
+    };
+    if (placement.starts_with("devices:")) {
+      const auto path = std::filesystem::path(folder) / placement.substr(8);
+      listed("device", read_placement_list(path.string(), "device", platform.devices()));
+    } else if (placement.starts_with("nodes:")) {
+      const ListWords typed = list_words(placement.substr(6));
+      const std::string path = (std::filesystem::path(folder) / typed.file).string();
+      const std::string text = read_text_file(path, "the placement list");
+      if (!names_hosts(text) && !(typed.of + typed.first).empty()) {
+        throw std::runtime_error(path + " names no hosts: of= and first= have nothing to count");
+      }
+      listed("node", names_hosts(text) ? nodes_named(text, path, typed, folder, platform.nodes)
+                                       : read_placement_list(path, "node", platform.nodes));
+    } else if (placement.starts_with("nodes=") && names_hosts(placement.substr(6))) {
+      listed("node", nodes_named(placement.substr(6), "--placement", {}, folder, platform.nodes));
     }
   }
   return read_what_ifs(JsonObject(words, "the what-ifs"));

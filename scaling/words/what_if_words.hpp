@@ -12,8 +12,9 @@
 namespace fourfold::inline scaling::inline words {
 
 // `words` by the keys that points have. Besides, a placement may be "nodes:FILE" or "devices:FILE",
-// FILE being looked for in `folder` unless its path is absolute. Throws std::runtime_error with a
-// sentence on anything unknown or impossible.
+// FILE being looked for in `folder` unless its path is absolute; nodes may be hosts
+// (host_list.hpp), of which "nodes:FILE,of=ALL" and "nodes:FILE,first=HOST" say where in the
+// machine they are. Throws std::runtime_error with a sentence on anything unknown or impossible.
 WhatIfs what_ifs_in(nlohmann::json words, const Platform& platform, const std::string& folder);
 
 // The numbers of a list: one a line, in the order of the job; empty lines and what follows a # do

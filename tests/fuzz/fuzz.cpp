@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
 #include <string>

@@ -75,7 +75,7 @@ def study():
     text = open("out/table.txt").read()
     assert text.startswith(open("printed.txt").read()[:20])
     seen = 0
-    for line in text[:text.index("\nPflop/s and")].splitlines():
+    for line in text[:text.index("\nPflop/s a")].splitlines():
         cells = re.split(r" {2,}", line.strip())
         if cells[0] != "crossbar":
             continue

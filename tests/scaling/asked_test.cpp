@@ -421,8 +421,8 @@ TEST(LossTable, HasALineAStepWithTheNewestLosses) {
   const LossTable table = loss_table(log);
 
   EXPECT_EQ(table.csv,
-            "step,training_loss,validation_loss,unigram_nats\n1,5.5,,3.5\n2,4.75,4.25,3.5\n"
-            "3,,,3.5\n");
+            "step,training_loss,validation_loss,unigram_nats,resumed\n1,5.5,,3.5,0\n"
+            "2,4.75,4.25,3.5,0\n3,,,3.5,0\n");
   EXPECT_EQ(table.model, "tiny, 1.23 million parameters, on grid 1x1x1x2");
   EXPECT_EQ(table.data, "a text");
   EXPECT_EQ(table.word, "byte");
@@ -458,8 +458,8 @@ TEST(LossTable, LeavesOutStepsBehindTheOneThatIsResumedFrom) {
                          step(4, 2.5) + run(2) + step(3, 3.75));
 
   EXPECT_EQ(loss_table(log).csv,
-            "step,training_loss,validation_loss,unigram_nats\n1,5.5,,3.5\n2,4.5,4.25,3.5\n"
-            "3,3.75,,3.5\n");
+            "step,training_loss,validation_loss,unigram_nats,resumed\n1,5.5,,3.5,0\n"
+            "2,4.5,4.25,3.5,1\n3,3.75,,3.5,0\n");
 }
 
 // Wherever a log is torn, and by whatever, the steps of its other lines are in the curve.
@@ -475,10 +475,10 @@ TEST(LossTable, ReadsEveryWholeLineOfATornLog) {
     for (const std::string& damage :
          {lines[torn].substr(0, lines[torn].size() / 2), std::string(), std::string("[[[["),
           std::string(R"({"kind":7})"), std::string("\0\0\0", 3)}) {
-      std::string content, csv = "step,training_loss,validation_loss,unigram_nats\n";
+      std::string content, csv = "step,training_loss,validation_loss,unigram_nats,resumed\n";
       for (std::size_t i = 0; i < lines.size(); ++i) {
         content += (i == torn ? damage : lines[i]) + (i + 1 == lines.size() ? "" : "\n");
-        if (i > 0 && i != torn) csv += fmt::format("{0},{0}.25,,3.5\n", i);
+        if (i > 0 && i != torn) csv += fmt::format("{0},{0}.25,,3.5,0\n", i);
       }
       write_content(log, content);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Job scripts under stand-ins for Slurm, Flux and PBS: arrays of points that are projected, and a job
+# Job scripts under stand-ins for Slurm, Flux, PBS and LSF: arrays of points that are projected, and a job
 # for each number of ranks of a measured campaign; one job of each is killed in the middle, what was
 # answered is gathered, and the same commands answer the rest.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
@@ -33,7 +33,7 @@ killed_early() {
   grep -q "^killed 2" log && [ "$(cat "$out"/records.slice-*.jsonl | wc -l)" -lt $points ]
 }
 
-for launcher in slurm flux pbs; do
+for launcher in slurm flux pbs lsf; do
   out="$folder/by-$launcher"
   verb script study.toml --output "$out" --launcher $launcher --slices 3 --time 2h >script.txt
   line=$(grep "$launcher.sh" script.txt) || fail "$launcher: $(cat script.txt)"
@@ -53,7 +53,7 @@ for launcher in slurm flux pbs; do
   submit ${line%%#*}
   verb collect study.toml --output "$out" >collected.txt
   [ "$(wc -l <"$out/records.jsonl")" -eq $points ] || fail "$launcher: $(cat collected.txt)"
-  verb collect study.toml --output "$out" | grep -q "^0 records from 3 parts" || fail "twice"
+  verb collect study.toml --output "$out" | heard "^0 records from 3 parts" || fail "twice"
   verb run study.toml --output "$out" >sliced.txt
   cmp whole.txt sliced.txt || fail "$launcher: another table in slices"
 done
@@ -82,7 +82,7 @@ points = [
   { devices = 2, model = "tiny.toml", grid = "1x1x1x2" },
 ]
 TOML
-for launcher in slurm flux pbs; do
+for launcher in slurm flux pbs lsf; do
   out="$folder/measured-$launcher"
   verb script measured.toml --output "$out" --launcher $launcher --cores-per-rank 1 --time 0.5h >script.txt
   [ "$(grep -c "$launcher-[12].sh" script.txt)" -eq 2 ] || fail "$launcher: $(cat script.txt)"
@@ -91,17 +91,17 @@ for launcher in slurm flux pbs; do
   STAND_IN_KILLS=1 STAND_IN_LINES=1 STAND_IN_WATCHES=$out submit $(grep "$launcher-2.sh" script.txt)
   grep -q "^killed 1" log || fail "$launcher: no job was killed: $(cat log jobs.log "$out"/devices-2.log)"
   submit $(grep "$launcher-1.sh" script.txt)
-  verb collect measured.toml --output "$out" | grep -q "^2 records from 2 parts" || fail "$launcher: records are lost"
+  verb collect measured.toml --output "$out" | heard "^2 records from 2 parts" || fail "$launcher: records are lost"
   ! verb status measured.toml --output "$out" >status || fail "a point is missing"
   grep -q "2 of 3 points answered" status || fail "$(cat status)"
   submit $(grep "$launcher-2.sh" script.txt)
   cat jobs.log "$out"/devices-2.log >told 2>/dev/null || true  # PBS has a file of its own
   grep -q "3 points, 2 kept .* 1 to run" told || fail "$launcher: the first point was trained twice"
-  verb collect measured.toml --output "$out" | grep -q "^1 record from 2 parts" || fail "$launcher: the rest is not there"
+  verb collect measured.toml --output "$out" | heard "^1 record from 2 parts" || fail "$launcher: the rest is not there"
   case $launcher in
   slurm) grep -q "^srun --nodes=1 --ntasks=2 --cpus-per-task=1 --cpu-bind=cores .*fourfold-engine train" log ;;
   flux) grep -q "^srun --nodes=1 --ntasks=2 --cores-per-task=1 -o cpu-affinity=per-task .*fourfold-engine train" log ;;
-  pbs) grep -q "^mpirun -np 2 --map-by ppr:2:node:PE=1 --bind-to core .*fourfold-engine train" log ;;
+  pbs | lsf) grep -q "^mpirun -np 2 --map-by ppr:2:node:PE=1 --bind-to core .*fourfold-engine train" log ;;
   esac || fail "$launcher: $(cat log)"
 done
 # The twins are simulated by the last command, and all is there.
@@ -119,8 +119,8 @@ refused() {
 }
 printf '#!/bin/sh\n# {{name}}\n{{comand}}\n{{command}}\n' >mine.sh
 refused 'unknown {{comand}}; did you mean "command"?' script study.toml --launcher slurm --template mine.sh
-refused 'did you mean "slurm"? It is one of slurm, flux, pbs' script study.toml --launcher slrum
-refused "it is one of slurm, flux, pbs" script study.toml --launcher condor
+refused 'did you mean "slurm"? It is one of slurm, flux, pbs, lsf' script study.toml --launcher slrum
+refused "it is one of slurm, flux, pbs, lsf" script study.toml --launcher condor
 for flag in --ranks-per-node --cores-per-rank; do
   refused "$flag is for points that are measured" script study.toml --launcher slurm $flag 1
 done

@@ -49,9 +49,11 @@ std::set<std::string> campaign_keys() {
   keys.merge(allowed_by("scaling/study/sweep.cpp"));
   keys.merge(allowed_by("scaling/study/measured_point.cpp"));
   for (const FieldFacts& field : what_if_fields().facts()) keys.insert(field.key);
-  const nlohmann::json options = json_of(StepOptions{});
-  for (const auto& item : options.items()) keys.insert(item.key());
-  for (const auto& item : options.at("overlap").items()) keys.insert(item.key());
+  for (const FieldFacts& field : step_fields().facts()) {
+    const std::size_t dot = field.key.find('.');
+    keys.insert(field.key.substr(0, dot));
+    if (dot != std::string::npos) keys.insert(field.key.substr(dot + 1));
+  }
   return keys;
 }
 

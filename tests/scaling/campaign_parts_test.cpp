@@ -82,7 +82,7 @@ class CampaignParts : public ::testing::Test {
 
 TEST_F(CampaignParts, OfASliceAreEveryThirdPointFromItsNumberOn) {
   for (std::int64_t index = 1; index <= 3; ++index) {
-    order.slice = Slice{index, 3};
+    order.slice = CampaignSlice{index, 3};
     EXPECT_EQ(run_quietly(order), 0);
     std::vector<std::string> expected;
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -99,7 +99,7 @@ TEST_F(CampaignParts, OfASliceAreEveryThirdPointFromItsNumberOn) {
   EXPECT_THAT(keys_in(records_file(order.output)), UnorderedElementsAreArray(keys));
   EXPECT_TRUE(campaign_status(order).complete);
   // What is there is not answered again.
-  order.slice = Slice{1, 1};
+  order.slice = CampaignSlice{1, 1};
   EXPECT_EQ(run_quietly(order), 0);
   EXPECT_THAT(keys_in(part_file(order.output, order)), ::testing::IsEmpty());
 }
@@ -335,8 +335,8 @@ TEST(LossTables, AreOfTheStepsThatCount) {
                                               line("step", 3, nullptr) + line("step", 4, 1.5));
   const LossTable table = loss_table(folder.file("log.jsonl"));
   EXPECT_EQ(table.csv,
-            "step,training_loss,validation_loss,unigram_nats\n1,4.0,,3.75\n2,3.0,3.25,3.75\n"
-            "3,,,3.75\n4,1.5,,3.75\n");
+            "step,training_loss,validation_loss,unigram_nats,resumed\n1,4.0,,3.75,0\n"
+            "2,3.0,3.25,3.75,1\n3,,,3.75,0\n4,1.5,,3.75,0\n");
   EXPECT_EQ(table.model, "m, 1.50 million parameters, on grid 1x1x1x2");
   EXPECT_EQ(table.data, "a file");
   EXPECT_EQ(table.word, "byte");

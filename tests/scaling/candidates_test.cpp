@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/find/find_answer.hpp"
 #include "scaling/find/nearby.hpp"
 #include "scaling/find/settle.hpp"
@@ -103,6 +104,52 @@ TEST(Candidates, OfAnOrderAreTheCountsThatItTakes) {
   EXPECT_THAT(said(question, small),
               StartsWith("no room: small on grid data=2,pipe=4 needs at least "));
   EXPECT_THAT(said(question, small), EndsWith(" GB of 0.001 GB"));
+}
+
+// More risk, more candidates; each of them as likely to fit as was asked for.
+TEST(Candidates, FitAtTheRiskThatIsTaken) {
+  Question question = question_on("fat-tree-2", 8);
+  Platform platform = read_platform(question.platform);
+  std::vector<double> peaks;
+  for (const Candidate& one : candidates(question, platform, ignore).feasible) {
+    peaks.push_back(one.estimate.memory.peak.value);
+  }
+  std::ranges::sort(peaks);
+  platform.processor.memory = {peaks[peaks.size() / 2] / 0.9};
+  platform.processor.usable_memory = 0.9;
+  std::size_t before = 0;
+  for (const double risk : {0.02, 0.1, 0.5, 0.9, 0.98}) {
+    question.memory_risk = risk;
+
+    const std::vector<Candidate> found = candidates(question, platform, ignore).feasible;
+
+    EXPECT_GE(found.size(), before) << risk;
+    before = found.size();
+    for (const Candidate& one : found) {
+      EXPECT_GE(chance_to_fit(one.estimate.memory.peak, platform), 1.0 - risk - 1e-9);
+    }
+  }
+  EXPECT_GT(before, 0U);
+}
+
+// A grid that is stated is answered where it may fit, and not where it does not.
+TEST(Settled, SayOfAStatedGridWhatMayFit) {
+  Question question = question_on("fat-tree-2", 8);
+  question.grid = ProcessGrid(2, 1, 1, 4);
+  question.micro_batches = 2;
+  Platform platform = read_platform(question.platform);
+  const Bytes peak = candidates(question, platform, ignore).feasible.front().estimate.memory.peak;
+  platform.processor.usable_memory = 0.9;
+  const auto with_room = [&](double share) {
+    platform.processor.memory = peak * (share / 0.9);
+    return settled(question, platform, ignore).search.feasible.size();
+  };
+
+  EXPECT_EQ(with_room(1.2), 1U);
+  EXPECT_EQ(with_room(1.0), 1U);
+  EXPECT_THROW(with_room(0.9), DoesNotFit);
+  question.memory_risk = 0.1;
+  EXPECT_THROW(with_room(1.0), DoesNotFit);
 }
 
 TEST(Candidates, OfAGridThatSplitsTheBatchTooFarHaveOneMicroBatch) {
@@ -228,7 +275,7 @@ TEST(Settled, TakesTheFirstOfEqualsAndSaysTheFirstReason) {
   }
 }
 
-// Each choice of options has an equal part of the work.
+// Each choice of options has an equal part of the work, and the best of them another.
 TEST(Settled, GoesOnFromOneChoiceToTheNext) {
   Question question = question_on("fat-tree-2", 8);
   std::vector<double> alone, all;
@@ -239,10 +286,10 @@ TEST(Settled, GoesOnFromOneChoiceToTheNext) {
   settled(question, platform, [&](const std::string&, double part) { all.push_back(part); });
 
   ASSERT_FALSE(alone.empty());
-  ASSERT_EQ(all.size(), 4 * alone.size());
+  ASSERT_EQ(all.size(), 5 * alone.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto choice = static_cast<double>(i / alone.size());
-    EXPECT_DOUBLE_EQ(all[i], (choice + alone[i % alone.size()]) / 4.0);
+    EXPECT_DOUBLE_EQ(all[i], (choice + alone[i % alone.size()]) / 5.0);
   }
 }
 

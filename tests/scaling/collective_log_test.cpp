@@ -86,7 +86,7 @@ std::string refusal_of(const std::string& text, const LogRanks& ranks = {}) {
 }
 
 TEST(CollectiveLog, OfNcclTestsSaysNodesSizesAndTimesOutOfPlace) {
-  const std::vector<CollectiveSample> samples = read_collective_log(written(nccl), {});
+  const auto samples = samples_of(read_collective_log(written(nccl), {}));
 
   ASSERT_EQ(samples.size(), 2u);  // nothing was sent in the first row
   EXPECT_EQ(samples[0].kind, CollectiveKind::all_reduce);
@@ -98,7 +98,7 @@ TEST(CollectiveLog, OfNcclTestsSaysNodesSizesAndTimesOutOfPlace) {
 }
 
 TEST(CollectiveLog, OfAnOldRcclTestsIsNamedByItsFile) {
-  const auto samples = read_collective_log(written(rccl, "all_gather_perf-2.txt"), {});
+  const auto samples = samples_of(read_collective_log(written(rccl, "all_gather_perf-2.txt"), {}));
 
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_EQ(samples[1].kind, CollectiveKind::all_gather);
@@ -108,7 +108,7 @@ TEST(CollectiveLog, OfAnOldRcclTestsIsNamedByItsFile) {
 }
 
 TEST(CollectiveLog, OfOsuCountsWhatARankBringsToAnAllGather) {
-  const auto samples = read_collective_log(written(osu), {4, 2});
+  const auto samples = samples_of(read_collective_log(written(osu), {4, 2}));
 
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_EQ(samples[0].kind, CollectiveKind::all_gather);
@@ -119,12 +119,14 @@ TEST(CollectiveLog, OfOsuCountsWhatARankBringsToAnAllGather) {
 
 TEST(CollectiveLog, WhatIsNoLogIsRefused) {
   EXPECT_THAT(refusal_of("hello\n"), HasSubstr("this is no output of nccl-tests"));
-  EXPECT_THAT(refusal_of(nccl.substr(0, nccl.find("        1024"))), HasSubstr("has no rows"));
-  EXPECT_THAT(refusal_of(replaced(osu, "Allgather", "Alltoall"), {4, 2}), HasSubstr(":1: "));
+  EXPECT_THAT(refusal_of(nccl.substr(0, nccl.find("        1024"))),
+              HasSubstr("ended before its first result"));
+  EXPECT_THAT(refusal_of(replaced(osu, "Allgather", "Alltoall"), {4, 2}),
+              HasSubstr(":1: \"OSU MPI-CUDA Alltoall Latency\" is none"));
   EXPECT_THAT(refusal_of(replaced(osu, "Allgather", "Allgatherv"), {4, 2}),
               HasSubstr("none of the collectives of a training step"));
   EXPECT_THAT(refusal_of(osu), HasSubstr("give --nodes and --devices-per-node"));
-  EXPECT_THAT(refusal_of(rccl), HasSubstr("nothing says which collective it is"));
+  EXPECT_THAT(refusal_of(rccl), HasSubstr("nothing says which collective"));
 }
 
 TEST(CollectiveLog, DamagedRowsAreRefusedByLine) {
@@ -136,6 +138,8 @@ TEST(CollectiveLog, DamagedRowsAreRefusedByLine) {
   EXPECT_THAT(refusal_of(replaced(nccl, "0.06      0", "0.06      7")),
               HasSubstr("computed 7 wrong results"));
   EXPECT_THAT(refusal_of(replaced(nccl, "worker-0", "worker-1")),
+              HasSubstr("two hosts have one name"));
+  EXPECT_THAT(refusal_of(replaced(nccl, "worker-0", "worker-2")),
               HasSubstr("give a run with as many on each node"));
 }
 
@@ -152,10 +156,7 @@ TEST(CollectiveLog, WhoseRanksDoNotMakeItsBusBandwidthIsRefused) {
   EXPECT_THAT(refusal_of(replaced(nccl, "100.00  150.00", "100.00   99.99")),
               HasSubstr(":15: 1.07374e+09 bytes in 10737.4 us on 4 ranks are a bus bandwidth of "
                         "150.00 GB/s, but the row says 99.99"));
-  EXPECT_THAT(refusal_of(nccl, {4, 4}),
-              HasSubstr(":5: --nodes is 4, but by the lines of ranks from here on it is 2"));
-  EXPECT_THAT(refusal_of(nccl, {2, 4}), HasSubstr("leave --devices-per-node out"));
-  EXPECT_EQ(refusal_of(nccl, {2, 2}), "");
+  EXPECT_EQ(refusal_of(nccl, {4, 4}), "");  // the log says it
 }
 
 }  // namespace

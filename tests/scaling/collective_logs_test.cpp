@@ -50,7 +50,7 @@ std::string samples_of(const std::string& name, const std::string& log, const Lo
   write_content(folder.file(name), log);
   std::string text;
   const std::string said = refusal<std::exception>([&] {
-    for (const CollectiveSample& one : read_collective_log(folder.file(name), ranks)) {
+    for (const CollectiveSample& one : samples_of(read_collective_log(folder.file(name), ranks))) {
       text += fmt::format("  {} on {} x {}: {} B {:.8g} us\n", fourfold::name(one.kind), one.nodes,
                           one.in_each, one.buffer.value, 1e6 * one.time.value);
     }

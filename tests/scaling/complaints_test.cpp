@@ -51,5 +51,26 @@ TEST(Complaints, AreOneLineWhateverTheyQuote) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 2 + std::ssize(hostile_names())) << text;
 }
 
+// Nor do 300,000 letters of a word or of a sentence come back, of whatever flag or file; how many
+// there were is said, as is the end, and paths stay whole.
+TEST(Complaints, AreShortWhateverTheyQuote) {
+  const auto said = [](const std::string& sentence) {
+    ::testing::internal::CaptureStderr();
+    complain(std::runtime_error(sentence), 2);
+    complain(SeveralFaults(sentence, {sentence}), 2);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  std::string words;
+  for (int i = 0; i < 100'000; ++i) words += "ab ";
+  for (const std::string& hostile : {std::string(300'000, 'a'), words, std::string(5'000, 'a')}) {
+    const std::string short_one = said("unknown value '" + hostile + "'; known: on, off");
+    EXPECT_LT(short_one.size(), 6'000u);
+    EXPECT_NE(short_one.find(" letters"), std::string::npos);
+    EXPECT_NE(short_one.find("known: on, off"), std::string::npos);
+  }
+  const std::string path = "/" + std::string(4'000, 'p');
+  EXPECT_NE(said("cannot read " + path).find(path + "\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fourfold::tests

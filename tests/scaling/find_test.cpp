@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "platforms/device_memory.hpp"
 #include "platforms/operation.hpp"
 #include "scaling/bars/sensitivity.hpp"
 #include "scaling/find/candidates.hpp"
@@ -306,7 +307,9 @@ TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
   const double limit = 0.5 * (peak(1) + peak(2));
   ASSERT_GT(peak(1), peak(2));
   Platform platform = read_platform("frontier");
-  platform.processor.memory = {limit / platform.processor.usable_memory};
+  platform.processor.memory = {1.0};
+  platform.processor.usable_memory = 0.9;  // a share says all about the reserve
+  platform.processor.memory = {limit / memory_limit(platform, usual_memory_risk).value};
 
   const SearchResult found = candidates(asked, platform, ignore);
 
@@ -355,8 +358,7 @@ TEST(Record, HasTheNumbersOfItsFinding) {
   EXPECT_EQ(record.memory, alone.memory.peak);
   EXPECT_EQ(record.memory_by_role, alone.memory.by_role);
   EXPECT_THAT(record.memory_by_stage, IsEmpty());
-  EXPECT_EQ(record.memory_limit.value,
-            platform.processor.memory.value * platform.processor.usable_memory);
+  EXPECT_EQ(record.memory_limit.value, memory_limit(platform).value);
   EXPECT_EQ(record.executed.value, alone.counts.executed().value);
   EXPECT_EQ(record.sent, alone.counts.sent);
   EXPECT_EQ(record.model_flops.value, alone.model_flops.value);
@@ -526,8 +528,9 @@ TEST(Reruns, LeaveOutOneWhatIfAfterTheOther) {
     keys.push_back(one.key);
     EXPECT_EQ(one.by, "simulation");
   }
-  EXPECT_THAT(keys, ElementsAre("without_slow_devices", "without_jitter", "with_sound_links",
-                                "network", "gemm_empirical", "gemm_advertised"));
+  EXPECT_THAT(keys,
+              ElementsAre("without_slow_devices", "without_jitter", "with_sound_links", "network",
+                          "gemm_empirical", "gemm_advertised", "equal_devices", "steady_kernels"));
   Point sound = record.point;
   sound.what_ifs.degrade.clear();
   EXPECT_EQ(found[2].time, simulate(sound, {}, [](double) {}).outcome.total);
@@ -549,7 +552,7 @@ TEST(Reruns, OfAnotherPlacementArePackedWhereNothingIsNamedByPlace) {
 
   const std::vector<Ideal> found = rerun(record, ignore);
 
-  ASSERT_EQ(found.size(), 4U);
+  ASSERT_EQ(found.size(), 6U);  // packed, and the five ideals that take effect on frontier
   EXPECT_EQ(found[0].key, "packed");
   EXPECT_EQ(found[0].time, record.uniform);
   Record estimated = record;

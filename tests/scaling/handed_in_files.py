@@ -53,6 +53,10 @@ CASES = [
     ("--against", ".json", ["validate", "--set", "known_runs", "--against", "FILE"]),
     ("--from-nccl-tests", ".log", ["calibrate", "--out", "FOLDER/out.toml", "--from-nccl-tests",
                                    "FILE"]),
+    ("--from-nvidia-smi-topo", ".txt", ["platforms", "template", "--from-nvidia-smi-topo", "FILE"]),
+    ("--from-hwloc", ".xml", ["platforms", "template", "--from-hwloc", "FILE"]),
+    ("--from-simgrid-xml", ".xml", ["platforms", "template", "--from-simgrid-xml", "FILE"]),
+    ("--neox", ".yml", ["project", "--platform", "perlmutter", "--neox", "FILE", "--fidelity", "estimated"]),
     ("--baseline", ".json", ["regress", "--baseline", "FILE", "--quick"]),
     ("--data", ".bin", ["train", "--data", "FILE", "--folder", "FOLDER/run", "--steps", "1"]),
     ("--data", ".jsonl", ["train", "--data", "FILE", "--folder", "FOLDER/run", "--steps", "1"]),
@@ -79,7 +83,7 @@ CASES = [
     ("placement", ".txt", {"above": "", "more": ', what_if = { placement = "nodes:FILE" }'}),
 ]
 # Flags that only name what is written, or a folder that is made.
-WRITTEN = {"--trace", "--svg", "--output", "--out", "--csv", "--keep", "--record", "--junit", "--folder",
+WRITTEN = {"--trace", "--memory-figure", "--svg", "--output", "--out", "--csv", "--keep", "--record", "--junit", "--folder",
            "--log", "--keep-checkpoints", "--checkpoint-every", "--xml"}
 SPEAK_OF_OTHERS = {"--sequence", "--vocabulary", "--recompute", "--fidelity", "--grids-by", "--again",
                    "--restart-minutes", "--grid", "--held-out", "--complete", "--tokens", "--shard-GB",

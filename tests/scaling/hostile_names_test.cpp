@@ -200,7 +200,7 @@ TEST_F(HostileNames, AreShownInOtherPicturesAsTheyAre) {
     texts[output + ".svg"] = {one_line(shown).substr(0, 60)};
   };
   for (std::size_t i = 0; i < names.size(); i += 3) {
-    add("loss", "step,training_loss,validation_loss,unigram_nats\n1,5,,4\n2,4,4.5,4\n",
+    add("loss", "step,training_loss,validation_loss,unigram_nats,resumed\n1,5,,4,0\n2,4,4.5,4,1\n",
         {name(i), name(i + 1), name(i + 2)}, name(i + 1));
   }
   for (std::size_t i = 0; i < names.size(); i += 6) {
@@ -301,10 +301,12 @@ TEST_F(HostileNames, AreWordsInJobScripts) {
       for (const JobKind kind : {JobKind::slices, JobKind::measured}) {
         const std::string command = fmt::format(
             "{} campaign run {}", shell_word(folder_.file("bin/stub")), shell_word(name));
-        std::map<std::string, std::string> words{
-            {"name", job_name(name)}, {"time", "1:00:00"},
-            {"folder", place},        {"directory", place},
-            {"command", command},     {"quoted_command", shell_word(command)}};
+        std::map<std::string, std::string> words{{"name", job_name(name, launcher)},
+                                                 {"time", "1:00:00"},
+                                                 {"folder", place},
+                                                 {"directory", place},
+                                                 {"command", command},
+                                                 {"quoted_command", shell_word(command)}};
         for (const char* word : {"minutes", "slices", "devices", "nodes", "ranks_per_node",
                                  "cores_per_rank", "cores_per_node"}) {
           words[word] = "2";
@@ -350,8 +352,7 @@ TEST(JobScripts, RefuseWhatWouldBeReadTwice) {
   EXPECT_THAT(said("#PBS -o {{folder}}\n{{command}}"), HasSubstr("takes letters, digits"));
   EXPECT_EQ(filled("#PBS -o {{folder}}\n{{command}}", {{"command", "c d"}, {"folder", "/x y"}}),
             "#PBS -o '/x y'\nc d");
-  EXPECT_EQ(job_name("-a b\n$(c)"), "_a_b___c_");
-  EXPECT_EQ(job_name(std::string(300, 'x')).size(), 60u);
+  EXPECT_EQ(job_name("-a b\n$(c)", launcher_named("slurm")), "j-a_b___c_");
 }
 
 // One figure that fails does not cost the others, and nothing is left of it.

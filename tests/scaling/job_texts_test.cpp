@@ -62,7 +62,7 @@ TEST(Templates, AreFilledFromTheirFirstToTheirLastLetter) {
 
 TEST(SlicesOfAWhole, AreReadOrRefused) {
   for (const char* right : {"1/1", "1/8", "8/8", "10/12"}) {
-    const Slice slice = slice_in(right);
+    const CampaignSlice slice = slice_in(right);
     EXPECT_EQ(fmt::format("{}/{}", slice.index, slice.count), right);
   }
   for (const char* wrong :
@@ -82,7 +82,7 @@ TEST(Parts, HaveFilesOfTheirOwn) {
   EXPECT_EQ(folder_of(campaign, order), "there");
   EXPECT_EQ(records_file("f"), "f/records.jsonl");
   EXPECT_EQ(failures_file("f"), "f/failures.jsonl");
-  order.slice = Slice{2, 5};
+  order.slice = CampaignSlice{2, 5};
   EXPECT_TRUE(order.is_part());
   EXPECT_EQ(part_file("f", order), "f/records.slice-2-of-5.jsonl");
   order.slice.reset();

@@ -36,7 +36,7 @@ parses "len(lines[0]['search']['best_grids']) == 10" \
   search "${point[@]}" --fidelity estimated --json
 parses "any(s['section'] == 'embedding' and s['operations'] for s in lines[0]['sections'])" \
   show --model gpt-5b --json
-parses "any(p['name'] == 'frontier' and p['memory_B_per_device'] == 64e9 for p in lines[0])" \
+parses "any(p['name'] == 'frontier' and p['memory_B_per_device'] == 68.7e9 for p in lines[0])" \
   platforms --json
 parses "lines[0]" platforms show frontier --json
 parses "any(m['name'] == 'gpt-5b' and m['sequence_tokens'] == 2048 for m in lines[0])" models --json

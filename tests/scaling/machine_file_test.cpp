@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/ranks_started.hpp"
+
 namespace fourfold::tests {
 namespace {
 
@@ -17,6 +19,7 @@ const std::string killed =
 
 std::string own_words(const std::string& said) {
   MpirunWords words;
+  words.own(std::string(ranks_started) + "\n");
   const std::string own = words.own(said);
   return own + words.rest();
 }
@@ -70,6 +73,7 @@ TEST(MpirunWords, KnowsWhetherMpirunSaidAnythingItself) {
 
 TEST(MpirunWords, TakesTheStreamInAnyPieces) {
   MpirunWords words;
+  words.own(std::string(ranks_started) + "\n");
   std::string own;
   for (char letter : "a\n" + killed + "b\n") own += words.own({&letter, 1});
 
@@ -99,6 +103,41 @@ TEST(MpirunWords, LeavesOutWhatTheNeighboursOfADeadRankMeet) {
 
 TEST(MpirunWords, ABlankLineOfTheJobStays) {
   EXPECT_EQ(own_words(killed + "\nlast\n"), "\nlast\n");
+}
+
+// A page of mpirun's becomes one sentence, a failure of several ranks the first one's.
+TEST(MpirunWords, MakesASentenceOfWhatKeepsRanksFromStarting) {
+  const std::string page = frame + "A component was not found.\n\nHost:   vm\n" + frame + frame +
+                           "An internal error has occurred\n" + frame +
+                           "[vm:1] [[2,0],0] ORTE_ERROR_LOG: Error in file session_dir.c\n";
+  MpirunWords words;
+  EXPECT_EQ(words.own(page) + words.rest(), "");
+  EXPECT_EQ(words.not_started(), "A component was not found. Host:   vm");
+
+  MpirunWords started;
+  EXPECT_EQ(started.own(page + std::string(ranks_started) + "\n"), "");
+  EXPECT_EQ(started.warning(), "A component was not found. Host:   vm");
+  EXPECT_EQ(started.warning(), "");
+  EXPECT_EQ(started.not_started(), "");
+
+  MpirunWords unframed;
+  EXPECT_EQ(unframed.own("[vm:1] PMIX ERROR: OUT-OF-RESOURCE\n") + unframed.rest(), "");
+  EXPECT_EQ(unframed.not_started(), "[vm:1] PMIX ERROR: OUT-OF-RESOURCE");
+
+  // Of a rank whose page got lost as another one ended the job.
+  MpirunWords alone;
+  const std::string error = "[vm:1] *** An error occurred in MPI_Init_thread";
+  EXPECT_EQ(alone.own(error + "\n[vm:1] *** on a NULL communicator\n") + alone.rest(), "");
+  EXPECT_EQ(alone.not_started(), error);
+}
+
+TEST(MpirunWords, HearsTheFirstOfSeveralRanksThatFail) {
+  const std::string others = "fourfold: 2 ranks share 1 core\n";
+  for (const std::string& before : {std::string(), std::string(ranks_started) + "\n"}) {
+    EXPECT_EQ(own_words(before + others + "fourfold: rank 1: no room\nfourfold: rank 0: no room\n" +
+                        others + "fourfold: rank 12: gone\n"),
+              others + "fourfold: rank 1: no room\n" + others);
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ ends() {
   shift 2
   (ulimit -v 2000000 && exec timeout 100 "$fourfold" "$@" >out 2>err </dev/null) || status=$?
   [ "$status" -eq "$expected" ] || fail "fourfold $*: status $status, not $expected: $(cat err)"
-  [ -z "$sentence" ] || grep -qF -- "$sentence" err || fail "fourfold $* does not say '$sentence': $(cat err)"
+  [ -z "$sentence" ] || heard -F -- "$sentence" err || fail "fourfold $* does not say '$sentence': $(cat err)"
 }
 
 # The table of statuses, which --help has, too.
@@ -32,7 +32,7 @@ ends 1 "needs at least" project --platform perlmutter --model gpt-640b --grid 2x
 ends 2 "unknown platform" project "${of[@]}" --platform nowhere --model gpt-5b
 ends 2 "a verb is missing" campaign
 ends 2 "cannot read nowhere.toml" campaign run nowhere.toml
-"$fourfold" project --help | grep -q '^Exit status: 0 done; 1 the answer is no; 2 could not; 130' ||
+"$fourfold" project --help | heard '^Exit status: 0 done; 1 the answer is no; 2 could not; 130' ||
   fail "--help has no table of statuses"
 
 # Streams that are closed take no file's place; what is answered into nothing is an error.
@@ -108,6 +108,8 @@ ends 2 "--scale node.nics.bandwidth_GBps=0.5 cannot take effect" project "${of[@
   --model gpt2-124m --grid 4x1x1x1 --scale node.nics.bandwidth_GBps=0.5
 ends 2 "--scale network.global_bandwidth=0.5 cannot take effect" project "${point[@]}" \
   --scale network.global_bandwidth=0.5
-ends 0 "" project "${point[@]}" --scale node.nics.bandwidth_GBps=0.5
+ends 2 "--scale nics=0.5 scales what belongs together" project "${point[@]}" \
+  --scale node.nics.bandwidth_GBps=0.5
+ends 0 "" project "${point[@]}" --scale nics=0.5
 
 echo "nothing is silent"

@@ -42,6 +42,7 @@ std::string another(const FieldFacts& field, const FieldValue& usual) {
   if (const auto* one = std::get_if<OneWord>(&field.kind)) {
     return '"' + one->words[one->words.front() == std::get<std::string>(usual) ? 1 : 0] + '"';
   }
+  if (field.key == "layers_per_stage") return R"("3,5")";
   if (std::holds_alternative<FreeText>(field.kind)) return R"("x,y,z,pipe,data")";
   return std::get<bool>(usual) ? "false" : "true";
 }
@@ -135,9 +136,9 @@ TEST(EveryOption, SaysWhetherItChangesTheNumbersOfATraining) {
   for (const FieldFacts& field : options()) {
     if (field.numbers) changing.push_back(field.key);
   }
-  EXPECT_THAT(changing,
-              testing::UnorderedElementsAre("precision", "attention", "grad_reduce_precision_z",
-                                            "grad_reduce_precision_data"));
+  EXPECT_THAT(changing, testing::UnorderedElementsAre("precision", "products", "attention",
+                                                      "grad_reduce_precision_z",
+                                                      "grad_reduce_precision_data"));
 }
 
 TEST(EveryOption, HasItsLineInTheDocument) {

@@ -41,13 +41,16 @@ fits search "${point[@]}" --devices 64
 fits search "${point[@]}" --devices 64 --stages all --order 1f1b,interleaved --chunks 1,2 --zero 0,1 --influence
 fits collectives --platform frontier --devices 8 --stride 8
 fits platforms
-for machine in frontier selene jean-zay; do fits platforms show "$machine"; done
+for of in platforms models software; do
+  for name in $("$fourfold" "$of" --json | python3 -c 'import json, sys; print(*[one["name"] for one in json.load(sys.stdin)])'); do
+    fits "$of" show "$name"
+  done
+done
 fits models
 fits models template
 fits systems
 fits systems megatron-core
 fits software
-fits software megatron-core
 fits validate --set known_runs
 fits show order --stages 4 --micro-batches 8
 printf 'layers = 1\nhidden = 16\nheads = 2\nsequence_tokens = 16\nvocabulary = 256\n' >tiny.toml

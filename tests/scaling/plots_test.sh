@@ -16,12 +16,12 @@ text_of() { grep -oE '>[^<>]+<' "$folder/out/$1.svg" | tr -d '<>'; }
 
 draw "$smoke"
 for tic in 32 64; do
-  text_of pflops | grep -qx " *$tic *" || fail "no tic at $tic devices: $(text_of pflops)"
+  text_of pflops | heard -x " *$tic *" || fail "no tic at $tic devices: $(text_of pflops)"
 done
 for plot in pflops time; do
-  ! text_of "$plot" | grep -q published || fail "$plot compares with nothing: $(text_of "$plot")"
+  ! text_of "$plot" | heard published || fail "$plot compares with nothing: $(text_of "$plot")"
 done
-! text_of time | grep -q flops || fail "time has no flop/s to speak of"
+! text_of time | heard flops || fail "time has no flop/s to speak of"
 
 # A batch of less than a millisecond has its parts, too.
 printf '%s\n' 'layers = 2' 'hidden = 64' 'heads = 4' 'sequence_tokens = 128' 'vocabulary = 256' \
@@ -33,18 +33,18 @@ platform = "crossbar"
 points = [{ devices = 2, model = "$folder/tiny.toml", batch_tokens = 1024 }]
 TOML
 draw "$folder/short.toml"
-text_of time | grep -q "^ *compute *$" || fail "a short batch has no compute: $(text_of time)"
+text_of time | heard "^ *compute *$" || fail "a short batch has no compute: $(text_of time)"
 
 printf '%s\n' '# source: made up, batch_s' 'machine,devices,model,batch_s,pflops' \
   'frontier,32,gpt-5b,9,' >"$folder/rows.csv"
 { echo 'published_csv = "rows.csv"'; cat "$smoke"; } >"$folder/compared.toml"
 draw "$folder/compared.toml"
 for plot in pflops time; do
-  text_of "$plot" | grep -q "published: made up, batch_s" || fail "$plot names no source"
+  text_of "$plot" | heard "published: made up, batch_s" || fail "$plot names no source"
 done
-text_of pflops | grep -q "gpt-5b on frontier: published" || fail "no key for frontier's published rows"
-! text_of pflops | grep -q "on perlmutter: published" || fail "a key for what was not published"
-text_of pflops | grep -q "against published" || fail "the title does not say what is compared"
+text_of pflops | heard "gpt-5b on frontier: published" || fail "no key for frontier's published rows"
+! text_of pflops | heard "on perlmutter: published" || fail "a key for what was not published"
+text_of pflops | heard "against published" || fail "the title does not say what is compared"
 
 # What a study has no rows for is said, not drawn.
 for kind in lines ranks; do
@@ -69,7 +69,7 @@ figures = ["lines", "systems", "strong", "machines", "pflops", "time"]
 [[sweep]]
 list = [
   { label = "as it is", value = 1 },
-  { label = "half", value = 0.5, scales = { "node.nics.bandwidth_GBps" = 0.5 } },
+  { label = "half", value = 0.5, scales = { nics = 0.5 } },
 ]
 [[machine]]
 platform = "perlmutter"
@@ -77,12 +77,12 @@ points = [{ devices = 32, model = "gpt-5b" }]
 TOML
 study sweep "figures of a sweep"
 for plot in lines systems strong machines pflops time; do
-  text_of "$plot" | grep -q "Half the links_of the network" || fail "$plot has not the campaign's title"
-  text_of "$plot" | grep -qE '1\.1\.32\.1|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' || fail "$plot shows no grid: $(text_of "$plot")"
+  text_of "$plot" | heard "Half the links_of the network" || fail "$plot has not the campaign's title"
+  text_of "$plot" | heard -E '1\.1\.32\.1|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' || fail "$plot shows no grid: $(text_of "$plot")"
 done
 grep -q '^half,1,0,' "$folder/out/lines.csv" || fail "the line misses the unchanged point: $(cat "$folder/out/lines.csv")"
-text_of lines | grep -q "reference: as it is" || fail "lines does not say what 0 % is: $(text_of lines)"
-text_of systems | grep -q "published: made up" || fail "systems names no source"
+text_of lines | heard "reference: as it is" || fail "lines does not say what 0 % is: $(text_of lines)"
+text_of systems | heard "published: made up" || fail "systems names no source"
 [ "$(awk -F, 'NR > 1 && $18 != ""' "$folder/out/systems.csv" | wc -l)" -eq 1 ] ||
   fail "the published row is not at one label: $(cat "$folder/out/systems.csv")"
 
@@ -102,7 +102,7 @@ platform = "perlmutter"
 points = [{ devices = 32, model = "gpt-5b" }]
 TOML
 study keyed "a figure of a key"
-text_of lines | grep -qx " *zero *" || fail "the axis is not named by its key: $(text_of lines)"
+text_of lines | heard -x " *zero *" || fail "the axis is not named by its key: $(text_of lines)"
 
 # Ranks of a point whose grids by the paper's model were not simulated.
 cat >"$folder/ranks.toml" <<'TOML'
@@ -117,7 +117,7 @@ platform = "frontier"
 points = [{ devices = 256, model = "gpt-20b" }]
 TOML
 study ranks "ranks"
-text_of ranks | grep -q "fastest simulated" || fail "ranks does not name the fastest"
+text_of ranks | heard "fastest simulated" || fail "ranks does not name the fastest"
 
 # Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
 dots() { grep -c "<use xlink:href='#gpPt6'" "$folder/out/machines.svg"; }

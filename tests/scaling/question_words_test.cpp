@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "scaling/cli/question_flags.hpp"
@@ -33,6 +34,39 @@ std::string said(const std::vector<std::string>& words) {
     app.parse(all);
     question_of(flags);
   });
+}
+
+// The words of the trade ask what our own ask.
+TEST(BatchWords, SayOneQuestionInTokensSequencesAndMicroBatches) {
+  const auto asked = [](std::vector<std::string> words) {
+    CLI::App app;
+    QuestionFlags flags;
+    add_machine_flags(app, flags);
+    add_system_flag(app, flags);
+    add_model_flags(app, flags);
+    add_micro_batch_size_flag(app, flags);
+    words.insert(words.end(), {"--platform", path_of_machine("dragonfly"), "--model", "gpt-5b"});
+    std::ranges::reverse(words);
+    app.parse(words);
+    return json_of(question_of(flags)).dump();
+  };
+  const std::string ours =
+      asked({"--grid", "x=2,data=2,pipe=2", "--batch-tokens", "262144", "--micro-batches", "16"});
+
+  for (const char* grid : {"tp=2,pp=2,dp=2", "tensor=2,pipeline=2,ddp=2,cp=1"}) {
+    EXPECT_EQ(asked({"--grid", grid, "--batch-tokens", "256k", "--micro-batch-size", "4"}), ours);
+    EXPECT_EQ(asked({"--grid", grid, "--global-batch-size", "128", "--micro-batch-size", "4"}),
+              ours);
+  }
+  EXPECT_THAT(refusal<std::exception>([&] {
+                asked({"--devices", "8", "--micro-batch-size", "4"});
+              }),
+              HasSubstr("needs a --grid"));
+  EXPECT_THAT(
+      refusal<std::exception>([&] {
+        asked({"--grid", "2x2x1x2", "--global-batch-size", "128", "--micro-batch-size", "3"});
+      }),
+      HasSubstr("126 sequences would be"));
 }
 
 TEST(IdleLimits, AreThoseThatEndNoSimulation) {

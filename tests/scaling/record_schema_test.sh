@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/record.schema.json against records of every kind: estimated, simulated, with what-ifs, of a
-# pipeline, of a system, measured; and it refuses what is none.
+# pipeline, of a system, measured; and it refuses what is none. Advice and collectives have schemas, too.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 for python in python3 /usr/bin/python3; do  # the first may be another than Debian's, which packages.txt has
   "$python" -c 'import jsonschema' 2>/dev/null && break
@@ -66,6 +66,31 @@ assert not check.is_valid(dict(measured, estimated_s=1.0))
 assert not check.is_valid(dict(records[0], measured=measured["measured"]))
 broken = dict(records[0], memory_GB=1)
 assert not check.is_valid(broken)
+PY
+cp "$FOURFOLD_PLATFORMS/dragonfly.toml" failing.toml
+cat >>failing.toml <<'TOML'
+[operation]
+node_power_W = { value = 2000, source = "made up" }
+node_failures_per_day = { value = 0.01, source = "made up" }
+file_system_write_GBps = { value = 100, source = "made up" }
+TOML
+for platform in dragonfly ./failing.toml; do
+  "$fourfold" advise --platform $platform --model gpt-5b --devices 16..64 --tokens 200B --json 2>>said >>advice.jsonl
+done
+"$fourfold" collectives --platform dragonfly --devices 16 --json >collectives.jsonl
+"$python" - "$FOURFOLD_SOURCE_DIR/docs" <<'PY'
+import json, sys, jsonschema
+schemas = {name: json.load(open(f"{sys.argv[1]}/{name}.schema.json")) for name in ("record", "advice", "collectives")}
+checks = {name: jsonschema.Draft7Validator(schema) for name, schema in schemas.items()}
+for name in ("advice", "collectives"):
+    answers = [json.loads(line) for line in open(f"{name}.jsonl")]
+    assert answers
+    for answer in answers:
+        checks[name].validate(answer)
+        assert set(answer) == set(schemas[name]["properties"]), set(answer) ^ set(schemas[name]["properties"])
+        assert not checks[name].is_valid({key: answer[key] for key in list(answer)[1:]})
+        for option in answer.get("options", []):
+            checks["record"].validate(option["record"])
 PY
 for key in $(python3 -c 'import json, sys; print(*json.load(open(sys.argv[1]))["properties"])' "$FOURFOLD_SOURCE_DIR/docs/record.schema.json"); do
   grep -q "\`$key\`" "$FOURFOLD_SOURCE_DIR/docs/records.md" || fail "docs/records.md lacks $key"

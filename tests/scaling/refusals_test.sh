@@ -67,7 +67,7 @@ refused "no machine has so many" \
   echo "# Avg bus bandwidth : 19.66"
 } >"$folder/log.txt"
 echo "the old one" >"$folder/mine.toml"
-calibrate=(calibrate --platform perlmutter --out "$folder/mine.toml" --from-nccl-tests)
+calibrate=(calibrate --platform perlmutter --accept --out "$folder/mine.toml" --from-nccl-tests)
 refused "was not written: with the library of the logs" "${calibrate[@]}" "$folder/log.txt"
 refused "is given twice" "${calibrate[@]}" "$folder/log.txt" "$folder/./log.txt"
 if [ "$(ls "$folder") $(cat "$folder/mine.toml")" != $'log.txt\nmine.toml the old one' ]; then

@@ -19,6 +19,7 @@
 #include "scaling/text/collective_table.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/prose.hpp"
 #include "tests/paths.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -28,6 +29,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Two points of one machine, and one that nothing fits.
 constexpr const char* campaign_text = R"(
@@ -76,13 +78,14 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInNoWhereNothingFitsAPoint) {
   const Ran json = run(order);
 
   EXPECT_EQ(first.status, 1);
+  EXPECT_EQ(again.status, 1);
   EXPECT_THAT(first.complaint, HasSubstr("Two and a half: 3 points, 0 kept from " +
                                          folder.file("out/records.jsonl") + ", 3 to run"));
   EXPECT_THAT(first.complaint, HasSubstr("/3] perlmutter 16 gpt-5b: "));
   EXPECT_THAT(first.complaint, HasSubstr("/3] frontier 1 gpt-640b: failed"));
   EXPECT_THAT(first.complaint, HasSubstr("frontier 1 gpt-640b: gpt-640b fits no grid"));
   EXPECT_THAT(again.complaint, HasSubstr("2 kept from"));
-  EXPECT_THAT(again.complaint, HasSubstr("1 to run"));
+  EXPECT_THAT(again.complaint, HasSubstr("0 to run"));  // what fits nowhere is not asked again
   EXPECT_THAT(again.complaint, Not(HasSubstr("perlmutter 16 gpt-5b")));
   EXPECT_EQ(again.output, first.output);
   EXPECT_EQ(content_of(folder.file("out/records.jsonl")), records);
@@ -91,9 +94,14 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInNoWhereNothingFitsAPoint) {
   ASSERT_EQ(kept.size(), 2U);
   EXPECT_EQ(json.output, to_json(kept[0]) + '\n' + to_json(kept[1]) + '\n');
   const Study study = make_study(campaign, kept);
+  const std::vector<std::string> unfit =
+      unfit_points(campaign, answered_by(campaign, records_of(order)), order.output);
+  ASSERT_EQ(unfit.size(), 1U);
+  EXPECT_THAT(unfit[0], StartsWith("frontier 1 gpt-640b: gpt-640b fits no grid"));
   const std::string after =
-      "\nWhat half and double of unconfirmed platform numbers would give, estimated, at each "
-      "machine's largest point:\n\n" +
+      "\nWithout an answer, as nothing fits:\n" + hanging("- " + unfit[0] + ".", 2) +
+      "\nWhat half and double of unconfirmed platform numbers would give, estimated, at each\n"
+      "machine's largest model on most devices:\n\n" +
       sensitivity_table(sensitivity(kept[1].point)) + '\n';
   EXPECT_EQ(first.output, study_table(study) + after);
   EXPECT_EQ(content_of(folder.file("out/table.txt")), study_table(study, Width::whole) + after);

@@ -49,7 +49,8 @@ TEST(SpaceWords, AreSeparatedByWhatNoWordHas) {
   EXPECT_THAT(listed("--zero", "0,1,3"), ElementsAre("0", "1", "3"));
   EXPECT_THAT(listed("--overlap", "none/oar,ors/all", '/'), ElementsAre("none", "oar,ors", "all"));
   for (const std::string& flag : flags_of(step_fields().facts())) {
-    const bool has_commas = flag == "--overlap" || flag == "--rank-order";
+    const bool has_commas =
+        flag == "--overlap" || flag == "--rank-order" || flag == "--layers-per-stage";
     EXPECT_EQ(separator_of(flag), has_commas ? '/' : ',') << flag;
   }
   EXPECT_EQ(separator_of("--no-option"), ',');

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes stand-ins for the commands of Slurm, Flux and PBS that run jobs here and now, in folder $1:
-# sbatch, srun, flux, qsub, and an mpirun that takes more ranks than cores.
+# Makes stand-ins for the commands of Slurm, Flux, PBS and LSF that run jobs here and now, in folder
+# $1: sbatch, srun, flux, qsub, bsub, and an mpirun that takes more ranks than cores.
 #
 # Jobs of an array run last to first. Each call appends a line to $STAND_IN_LOG. The job whose array
 # index (or job number, of one without array) is $STAND_IN_KILLS is killed with all its processes as
@@ -49,6 +49,16 @@ echo "qsub $(basename "$script")" >>"$STAND_IN_LOG"
 indices=$(sed -n 's/^#PBS -J 1-\([0-9]*\)$/\1/p' "$script")
 if [ -z "$indices" ]; then exec job 1 bash "$script"; fi
 for ((i = indices; i >= 1; --i)); do PBS_ARRAY_INDEX=$i job $i bash "$script"; done
+SH
+
+# Takes its script from "<" as a word, too, so that nobody need evaluate it.
+cat >"$1/bsub" <<'SH'
+#!/usr/bin/env bash
+script=$2
+echo "bsub $(basename "$script")" >>"$STAND_IN_LOG"
+indices=$(sed -n 's/^#BSUB -J ".*\[1-\([0-9]*\)\]"$/\1/p' "$script")
+if [ -z "$indices" ]; then LSB_JOBINDEX=0 exec job 1 bash "$script"; fi
+for ((i = indices; i >= 1; --i)); do LSB_JOBINDEX=$i job $i bash "$script"; done
 SH
 
 # Options end at the first word without dashes; -o takes a word of its own.

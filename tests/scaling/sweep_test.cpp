@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "scaling/study/campaign.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/refusal.hpp"

@@ -137,18 +137,36 @@ Software made_up_software() {
   return software;
 }
 
-std::vector<Software> all_software() {
+// What it says of memory is read from its file; the rest of it is not.
+constexpr const char* file_of_software = R"(title = "Software of the tests"
+attention = { kernel = "unfused", source = "a talk" }
+products = { layouts = "default", source = "a handbook" }
+dispatch_us = { value = 2.5, source = "a profiler" }
+[maps]
+)";
+constexpr const char* memory_of_software = R"([memory]
+casts = { value = 0.5, source = "a profiler" }
+context_MiB = { value = 300, source = "a driver", unconfirmed = true }
+)";
+
+std::vector<Software> all_software(const TemporaryFolder& folder) {
+  Software mine = made_up_software();
+  mine.path = folder.file("mine.toml");
+  write_content(mine.path, std::string(file_of_software) + memory_of_software);
   Software bare = made_up_software();
+  bare.path = folder.file("bare.toml");
+  write_content(bare.path, file_of_software);
   bare.name = "bare";
   bare.rules.clear();
   bare.tuned_products = false;
   bare.dispatch = {};
   bare.attention = AttentionSoftware::unfused;
-  return {made_up_software(), bare};
+  return {mine, bare};
 }
 
 TEST(SoftwareText, IsTheGoldenOne) {
-  const std::vector<Software> all = all_software();
+  const TemporaryFolder folder;
+  const std::vector<Software> all = all_software(folder);
   std::string text = software_list_text(all);
   for (const Software& software : all) text += "=====\n" + software_text(software);
 
@@ -162,6 +180,9 @@ TEST(SoftwareText, IsTheGoldenOne) {
     EXPECT_EQ(list[i].at("title"), all[i].title);
     EXPECT_EQ(list[i].at("products").at("layouts"), all[i].tuned_products ? "tuned" : "default");
   }
+  EXPECT_EQ(list[0].at("memory").at("casts").at("value"), 0.5);
+  EXPECT_TRUE(list[0].at("memory").at("context_MiB").at("unconfirmed").get<bool>());
+  EXPECT_TRUE(list[1].at("memory").empty());
 }
 
 }  // namespace

@@ -38,9 +38,10 @@ FieldValues one_forward_one_backward() {
 TEST(Systems, AreThoseThatPeopleCompareWith) {
   EXPECT_THAT(
       known_systems(),
-      ElementsAre("axonn-2022", "axonn-4d", "deepspeed-3d", "deepspeed-zero-1", "deepspeed-zero-2",
-                  "deepspeed-zero-3", "megatron-core", "megatron-lm-2021", "megatron-lm-2022",
-                  "pytorch-fsdp", "pytorch-hsdp", "sc24-baseline"));
+      ElementsAre("axonn-2022", "axonn-4d", "axonn-released", "deepspeed-3d", "deepspeed-zero-1",
+                  "deepspeed-zero-2", "deepspeed-zero-3", "gpt-neox", "megatron-core",
+                  "megatron-fsdp", "megatron-lm-2021", "megatron-lm-2022", "nanotron",
+                  "pytorch-fsdp", "pytorch-hsdp", "sc24-baseline", "torchtitan"));
 }
 
 TEST(Systems, DoWhatTheyAllowUnlessToldOtherwise) {
@@ -51,6 +52,38 @@ TEST(Systems, DoWhatTheyAllowUnlessToldOtherwise) {
     EXPECT_FALSE(system.software.empty()) << name;
     EXPECT_THAT(system_text(system), HasSubstr(system.software_source.substr(0, 8))) << name;
   }
+}
+
+// What is allowed does not hang on a year that no name tells.
+TEST(Systems, HaveTheirYearInTheNameWhereTheyAreOfOne) {
+  for (const std::string& name : known_systems()) {
+    const bool dated = name.find("20") != std::string::npos || name.starts_with("sc24");
+    for (const OptionRule& rule : read_system(name).options) {
+      if (dated || rule.allowed.empty()) continue;
+      EXPECT_FALSE(std::regex_search(rule.source, std::regex("as of 20"))) << name << rule.key;
+    }
+  }
+}
+
+// What is reduce-scattered along z is all-reduced along data as it is.
+TEST(Systems, OfOneKindReduceGradientsInOnePrecision) {
+  for (const std::string& name : known_systems()) {
+    const System system = read_system(name);
+    const bool both = system.rule(Axis::z).allowed != AxisExtents::one &&
+                      system.rule(Axis::data).allowed != AxisExtents::one;
+    if (!both || system.rule("grad_reduce_precision_data") == nullptr) continue;
+    const StepOptions options = variants(system, {}).front();
+    if (name == "axonn-released") {  // along z a bf16 product as it is, along data fp32 parameters'
+      EXPECT_EQ(options.reduce_precision_z(), Precision::bf16);
+      EXPECT_EQ(options.reduce_precision_data(), Precision::fp32);
+      continue;
+    }
+    EXPECT_EQ(options.reduce_precision_z(), options.reduce_precision_data()) << name;
+  }
+  const auto of = [](const char* name) { return variants(read_system(name), {}).front(); };
+  EXPECT_EQ(of("pytorch-fsdp").reduce_precision_z(), of("pytorch-hsdp").reduce_precision_data());
+  EXPECT_EQ(of("deepspeed-zero-1").reduce_precision_data(),
+            of("deepspeed-zero-2").reduce_precision_z());
 }
 
 double role_of(const MemoryUse& memory, Role role) {

@@ -7,12 +7,12 @@ ask=(--model gpt-5b --devices 64 --batch-tokens 262144)
 
 for topology in crossbar dragonfly dragonfly-plus fat-tree torus; do
   "$fourfold" platforms template --topology "$topology" >"$mine"
-  "$fourfold" platforms show "$mine" | grep -q '128 nodes x 8 = 1024 devices' ||
+  "$fourfold" platforms show "$mine" | heard '128 nodes x 8 = 1024 devices' ||
     fail "$topology: cannot be shown"
   "$fourfold" project --platform "$mine" "${ask[@]}" --at-most-grids 1 2>/dev/null |
     grep -q 'one batch' || fail "$topology: cannot be simulated"
 done
-"$fourfold" platforms template | grep -q '^kind = "fat-tree"' || fail "the default is a fat tree"
+"$fourfold" platforms template | heard '^kind = "fat-tree"' || fail "the default is a fat tree"
 said=$("$fourfold" platforms template --topology fattree 2>&1) && fail "fattree was accepted"
 [[ $said == *'did you mean "fat-tree"?'* ]] || fail "fattree: said: $said"
 

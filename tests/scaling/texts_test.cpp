@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "scaling/find/what_if_effect.hpp"
 #include "scaling/records/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
@@ -16,6 +17,7 @@
 #include "scaling/text/detail_text.hpp"
 #include "scaling/text/explanation_text.hpp"
 #include "scaling/text/point_text.hpp"
+#include "scaling/text/what_if_text.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/made_up_record.hpp"
@@ -207,7 +209,6 @@ TEST(Texts, OfAPointAndItsSearchSayEveryNumber) {
   expect_said("tau", [](Record& r) { r.tau = *r.tau / 2; });
   expect_said("regret", [](Record& r) { r.regret = *r.regret / 2; });
   expect_said("the verdict", [](Record& r) { r.verdict = "exhausted"; });
-  expect_said("the uniform time", [](Record& r) { *r.uniform *= 0.5; });
   expect_said("the bar", [](Record& r) { r.bar->high /= 2; });
   expect_said("its runs", [](Record& r) { r.bar->runs /= 2; });
   for (std::size_t i = 0; i < record.best_grids.size(); ++i) {
@@ -217,6 +218,24 @@ TEST(Texts, OfAPointAndItsSearchSayEveryNumber) {
               [](Record& r) { r.paper_choice.grid = ProcessGrid(2, 2, 2, 2); });
   expect_said("what if", [](Record& r) { r.point.scales["nodes"] = 0.25; });
   expect_said("slow devices", [](Record& r) { r.point.what_ifs.slow_devices.speed = 0.125; });
+}
+
+// Beside the point stands what its what-ifs did.
+TEST(Texts, OfAnEffectSayTheTimeWithAndWithoutIt) {
+  const Record record = distinct_record();
+  Question asked;
+  asked.what_ifs = record.point.what_ifs;
+  const auto text_of = [&](const Record& one) {
+    const auto effect = effect_of_what_ifs(asked, one, {}, [](const std::string&, double) {});
+    return effect ? what_if_text(*effect) : "";
+  };
+  Record faster = record, without = record;
+  faster.outcome.total *= 0.5;
+  *without.uniform *= 0.5;
+
+  EXPECT_NE(text_of(record), "");
+  EXPECT_NE(text_of(faster), text_of(record));
+  EXPECT_NE(text_of(without), text_of(record));
 }
 
 // Turning an option turns the word that stands for it.
@@ -272,7 +291,7 @@ TEST(Texts, OfAStudyNameTheUnitOfItsRates) {
   const std::string text = study_table(make_study({"", "A laptop", {}, {}, {}, ""}, {record}));
 
   EXPECT_EQ(text.find("Pflop/s"), std::string::npos) << text;
-  EXPECT_NE(text.find("flop/s and what is published are model flops"), std::string::npos) << text;
+  EXPECT_NE(text.find("flop/s are model flops"), std::string::npos) << text;
 }
 
 ReplayDetail detail_of(std::size_t channels) {

@@ -8,6 +8,7 @@
 # What your site asks for besides:
 ##PBS -A PROJECT
 ##PBS -q QUEUE
+##PBS -l filesystems=home
 # Modules that Fourfold was built with:
 # module load PrgEnv-gnu openmpi
 # Binding: a rank keeps its cores (Open MPI's PE={{cores_per_rank}}); MPICH's mpiexec would take

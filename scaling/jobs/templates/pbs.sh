@@ -8,9 +8,10 @@
 # A slice simulates two grids at a time on two cores. What your site asks for besides:
 ##PBS -A PROJECT
 ##PBS -q QUEUE
+##PBS -l filesystems=home
 # Modules that Fourfold was built with:
 # module load PrgEnv-gnu openmpi
 
-export FOURFOLD_SLICE=${PBS_ARRAY_INDEX}
+export FOURFOLD_SLICE=${PBS_ARRAY_INDEX:-1}
 cd {{directory}} || exit 2
 {{command}} >{{folder}}/slice-${FOURFOLD_SLICE}.log 2>&1

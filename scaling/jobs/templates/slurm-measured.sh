@@ -10,6 +10,8 @@
 # What your site asks for besides:
 ##SBATCH --account=PROJECT
 ##SBATCH --partition=PARTITION
+##SBATCH --qos=QOS
+##SBATCH --constraint=cpu
 # Modules that Fourfold was built with:
 # module load PrgEnv-gnu openmpi
 # Binding: a rank keeps its cores (--cpu-bind=cores); one rank a socket would be --cpu-bind=sockets.

@@ -10,6 +10,8 @@
 # A slice simulates two grids at a time on two cores. What your site asks for besides:
 ##SBATCH --account=PROJECT
 ##SBATCH --partition=PARTITION
+##SBATCH --qos=QOS
+##SBATCH --constraint=cpu
 # Modules that Fourfold was built with:
 # module load PrgEnv-gnu openmpi
 

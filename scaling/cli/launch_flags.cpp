@@ -1,0 +1,289 @@
+// Words of Megatron-LM and GPT-NeoX as flags; see launch_flags.hpp.
+#include "scaling/cli/launch_flags.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "schedule/models/launch_words.hpp"
+#include "schedule/program/process_grid.hpp"
+#include "support/shell_word.hpp"
+#include "support/standard_streams.hpp"
+
+namespace fourfold::inline scaling::inline cli {
+namespace {
+
+using Flag = std::pair<std::string, std::string>;
+
+// What the words say of a job's size; 0 where they do not.
+struct Job {
+  std::int64_t x = 1, stages = 1, devices = 0;
+  std::int64_t batch = 0, micro_batch = 0, micro_batches = 0;  // sequences, sequences, how many
+};
+
+Job job_in(const LaunchWords& words, std::int64_t devices) {
+  for (const char* name : {"context-parallel-size", "expert-model-parallel-size"}) {
+    if (words.number({name}, 1) <= 1) continue;
+    words.refuse(fmt::format("{} is no axis of a grid here; leave it at 1", name));
+  }
+  Job job;
+  job.x = std::max<std::int64_t>(
+      1, words.number({"tensor-model-parallel-size", "model-parallel-size"}, 1));
+  job.stages = std::max<std::int64_t>(
+      1, words.number({"pipeline-model-parallel-size", "pipe-parallel-size"}, 1));
+  job.batch = words.number({"global-batch-size", "train-batch-size"}, 0);
+  job.micro_batch = words.number({"micro-batch-size", "train-micro-batch-size-per-gpu"}, 0);
+  job.micro_batches = words.number({"gradient-accumulation-steps", "gas"}, 0);
+  const std::int64_t nodes = words.number({"nnodes"}, 1);
+  const std::int64_t started = nodes * words.number({"nproc-per-node", "num-gpus"}, 0);
+  job.devices = words.number({"world-size"}, started);
+  if (devices > 0) job.devices = devices;
+  const std::int64_t share = job.micro_batch * job.micro_batches;
+  const std::int64_t replica = job.x * job.stages;
+  if (job.devices == 0 && share > 0 && job.batch % share == 0) {
+    job.devices = job.batch / share * replica;
+  }
+  if (job.devices % replica != 0) {
+    words.refuse(fmt::format("{} devices are no multiple of {} x {} stages", job.devices, job.x,
+                             job.stages));
+  }
+  if (job.batch == 0 && job.devices > 0) {
+    job.batch =
+        std::max<std::int64_t>(1, job.micro_batches) * job.micro_batch * job.devices / replica;
+  }
+  return job;
+}
+
+std::string recompute_of(const LaunchWords& words) {
+  const bool all = words.flag("checkpoint-activations") || words.flag("recompute-full");
+  const std::string usual = all                                   ? "full"
+                            : words.flag("recompute-activations") ? "selective"
+                                                                  : "none";
+  const std::string how = words.word({"recompute-granularity"}, usual);
+  const std::string modules = words.word({"recompute-modules"}, "core_attn");
+  if (how != "selective" || modules == "core_attn") return how;
+  if (modules == "mlp") return "mlp";
+  if (modules == "layernorm") return "norms";
+  words.refuse("recompute-modules " + modules +
+               " cannot be said here: it is one of core_attn, mlp and layernorm, alone");
+}
+
+// Of the layers of a stage, where not all are recomputed.
+std::vector<Flag> recomputed_layers_of(const LaunchWords& words) {
+  const std::string method = words.word({"recompute-method"}, "uniform");
+  const std::int64_t layers = words.number({"recompute-num-layers", "checkpoint-num-layers"}, 1);
+  if (method == "block" && layers > 0) return {{"--recompute-layers", fmt::to_string(layers)}};
+  if (method != "uniform" || layers != 1) {
+    words.refuse(
+        "recompute is of every layer by itself here: recompute-method uniform with "
+        "recompute-num-layers 1, or block with as many layers as are recomputed");
+  }
+  return {};
+}
+
+// Layers on the first and the last stage, where they are not as many as on the others.
+std::vector<Flag> uneven_stages_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
+  std::int64_t inner = job.stages;
+  const auto end = [&](const std::string& which) {
+    const std::int64_t count = words.number({"decoder-" + which + "-pipeline-num-layers"}, 0);
+    if (count > 0) --inner;
+    return count;
+  };
+  const std::int64_t first = end("first"), last = end("last");
+  if (job.stages == 1 || inner == job.stages) return {};
+  const std::int64_t rest = layers - first - last;
+  if (rest < 0 || (inner > 0 ? rest % inner != 0 : rest != 0)) {
+    words.refuse(fmt::format("{} layers are left for {} stages, which do not share them evenly",
+                             rest, inner));
+  }
+  std::vector<std::string> counts;
+  if (first > 0) counts.push_back(fmt::to_string(first));
+  if (inner > 0) counts.push_back(fmt::format("{}x{}", inner, rest / inner));
+  if (last > 0) counts.push_back(fmt::to_string(last));
+  return {{"--layers-per-stage", fmt::format("{}", fmt::join(counts, ","))}};
+}
+
+std::string attention_of(const LaunchWords& words) {
+  const std::string kinds = words.word({"attention-config", "attention-backend"}, "");
+  const auto says = [&](const char* kind) { return kinds.find(kind) != std::string::npos; };
+  if (words.flag("use-flash-attn") || says("flash") || says("fused")) return "fused";
+  return says("global") || says("unfused") || says("local") ? "unfused" : "";
+}
+
+// 16 bits, of either kind, or 32.
+std::string precision_of(const LaunchWords& words) {
+  const std::string said = words.word({"precision"}, "");
+  const bool half = words.flag("bf16") || words.flag("fp16") || words.flag("fp16.enabled") ||
+                    words.flag("bf16.enabled") || said.find("16") != std::string::npos;
+  return half ? "bf16" : "fp32";
+}
+
+struct Overlaps {
+  std::string list, data_reduction;
+};
+
+Overlaps overlaps_of(const LaunchWords& words, bool interleaved) {
+  const bool gradients =
+      words.flag("overlap-grad-reduce") || words.flag("zero-optimization.overlap-comm");
+  std::string list;
+  const auto add = [&list](bool on, const char* word) {
+    if (on) list += (list.empty() ? "" : ",") + std::string(word);
+  };
+  add(words.flag("tp-comm-overlap"), "oar");
+  add(gradients, "ors");
+  add(words.flag("overlap-param-gather"), "oag");
+  add(interleaved && !words.flag("no-overlap-p2p-communication"), "messages");
+  return {list.empty() ? "none" : list, gradients ? "beside-backward" : "after-backward"};
+}
+
+// The order and its chunks, which are layers on a stage by the number that they have.
+std::vector<Flag> order_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
+  const std::int64_t of_a_chunk = words.number({"num-layers-per-virtual-pipeline-stage"}, 0);
+  std::int64_t chunks = words.number({"num-virtual-stages-per-pipeline-rank"}, 1);
+  if (of_a_chunk > 0) chunks = layers / job.stages / of_a_chunk;
+  if (job.stages == 1 || chunks <= 1) return {{"--order", "1f1b"}, {"--chunks", "1"}};
+  return {{"--order", "interleaved"}, {"--chunks", fmt::to_string(chunks)}};
+}
+
+std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
+  const std::int64_t replicas = job.devices / (job.x * job.stages);
+  const std::int64_t zero = words.number({"zero-optimization.stage", "zero-stage"},
+                                         words.flag("use-distributed-optimizer") ? 1 : 0);
+  const bool sequence_parallel = words.flag("sequence-parallel") && job.x > 1;
+  std::vector<Flag> flags = order_of(words, job, layers);
+  const Overlaps overlaps = overlaps_of(words, flags.front().second == "interleaved");
+  flags.insert(flags.end(), {{"--precision", precision_of(words)},
+                             {"--recompute", recompute_of(words)},
+                             {"--overlap", overlaps.list},
+                             {"--gradient-reduction", "accumulated"},
+                             {"--data-reduction", overlaps.data_reduction},
+                             {"--zero", fmt::to_string(replicas > 1 ? zero : 0)},
+                             {"--sequence-parallel", sequence_parallel ? "on" : "off"}});
+  for (std::vector<Flag> more :
+       {recomputed_layers_of(words), uneven_stages_of(words, job, layers)}) {
+    flags.insert(flags.end(), more.begin(), more.end());
+  }
+  if (const std::string attention = attention_of(words); !attention.empty()) {
+    flags.emplace_back("--attention", attention);
+  }
+  return flags;
+}
+
+std::vector<Flag> flags_in(const std::string& text, const LaunchWords& words, std::int64_t devices,
+                           bool wants_grid) {
+  const Model model = model_in_launch(words).model;
+  const Job job = job_in(words, devices);
+  if (wants_grid && job.devices == 0) {
+    words.refuse(
+        "how many devices there are is not said: give --devices, or nnodes and nproc-per-node");
+  }
+  std::vector<Flag> flags{{"--model", text}};
+  flags.emplace_back(words.is_neox() ? "--software" : "--system",
+                     words.is_neox() ? "gpt-neox" : "megatron-core");
+  if (job.devices > 0) {
+    const std::int64_t replicas = job.devices / (job.x * job.stages);
+    flags.emplace_back("--devices", fmt::to_string(job.devices));
+    flags.emplace_back("--grid", fmt::format("x={},pipe={},data={}", job.x, job.stages, replicas));
+    const std::int64_t together = job.micro_batch * replicas;
+    if (together > 0 && job.batch % together != 0) {
+      words.refuse(fmt::format("a batch of {} sequences is no multiple of {} x {} replicas",
+                               job.batch, job.micro_batch, replicas));
+    }
+    if (together > 0) flags.emplace_back("--micro-batches", fmt::to_string(job.batch / together));
+  }
+  if (job.batch > 0) {
+    flags.emplace_back("--batch-tokens", fmt::to_string(job.batch * model.sequence));
+  }
+  for (Flag& flag : step_of(words, job, model.layers)) flags.push_back(std::move(flag));
+  return flags;
+}
+
+// The verb that the first words name.
+const CLI::App* verb_of(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* verb = &app;
+  for (const std::string& word : words) {
+    const auto known =
+        verb->get_subcommands([&](const CLI::App* one) { return one->check_name(word); });
+    if (known.empty()) break;
+    verb = known.front();
+  }
+  return verb;
+}
+
+// Where a flag stands among the words, and its value: after it, or behind '='.
+std::optional<std::string> value_of(const std::vector<std::string>& words,
+                                    const std::string& flag) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(flag + "=")) return words[i].substr(flag.size() + 1);
+    if (words[i] == flag) return i + 1 < words.size() ? words[i + 1] : "";
+  }
+  return std::nullopt;
+}
+
+void take_out(std::vector<std::string>& words, const std::string& flag) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (!word->starts_with(flag)) continue;
+    const bool apart = *word == flag && word + 1 != words.end();
+    words.erase(word, word + (apart ? 2 : 1));
+    return;
+  }
+}
+
+std::int64_t typed_devices(const std::vector<std::string>& words) {
+  if (const auto grid = value_of(words, "--grid")) return ProcessGrid::parse(*grid).size();
+  const std::string text = value_of(words, "--devices").value_or("0");
+  const bool whole = text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  return whole && !text.empty() ? std::stoll(text) : 0;
+}
+
+}  // namespace
+
+void add_launch_flags(CLI::App& verb) {
+  verb.add_option("--megatron",
+                  "\"ARGUMENTS\" of Megatron-LM instead: model, grid, batch, "
+                  "recompute, ZeRO; flags typed besides win");
+  verb.add_option("--neox", "FILE.yml of GPT-NeoX instead, in the same way");
+}
+
+std::vector<std::string> with_launch_flags(const CLI::App& app, std::vector<std::string> words) {
+  for (const char* const name : {"--megatron", "--neox"}) {
+    const auto text = value_of(words, name);
+    const CLI::App* const verb = verb_of(app, words);
+    if (!text || verb->get_option_no_throw(name) == nullptr) continue;
+    const bool is_neox = name == std::string("--neox");
+    if (!says_launch(*text) || LaunchWords::is_yml(*text) != is_neox) {
+      throw std::runtime_error(
+          fmt::format("{} takes {}", name,
+                      is_neox ? fmt::format("a .yml file of GPT-NeoX, not '{}'", *text)
+                              : "arguments of Megatron-LM, each after its --name"));
+    }
+    take_out(words, name);
+    for (const char* const other : {"--megatron", "--neox"}) {
+      if (!value_of(words, other)) continue;
+      throw std::runtime_error(fmt::format("{} and {} are two questions; give one", name, other));
+    }
+    const LaunchWords launch(*text);
+    const bool wants_grid = verb->get_option_no_throw("--grid") != nullptr &&
+                            verb->get_option_no_throw("--platform") != nullptr;
+    std::string said;
+    for (const auto& [flag, value] : flags_in(*text, launch, typed_devices(words), wants_grid)) {
+      if (verb->get_option_no_throw(flag) == nullptr || value_of(words, flag)) continue;
+      words.push_back(flag + "=" + value);
+      if (flag != "--model") said += " " + flag + " " + shell_argument(value);
+    }
+    say_line(fmt::format("note: {} says{}.", name, said));
+    const std::vector<std::string> rest = launch.not_asked();
+    if (!rest.empty()) {
+      say_line(fmt::format("note: {} says what nothing here speaks of: {}.", name,
+                           fmt::join(rest, ", ")));
+    }
+  }
+  return words;
+}
+
+}  // namespace fourfold::inline scaling::inline cli

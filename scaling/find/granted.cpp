@@ -1,0 +1,107 @@
+// One estimate for each other value; see granted.hpp.
+#include "scaling/find/granted.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "sim/estimate/estimate.hpp"
+
+namespace fourfold::inline scaling::inline find {
+namespace {
+
+struct Other {
+  std::string what;
+  std::function<void(Point&)> set;
+};
+
+// Of equal micro-batches, where their number goes along.
+void set_batch(Point& point, std::int64_t sequences) {
+  const std::int64_t before = point.global_batch;
+  point.global_batch = sequences;
+  std::int64_t& parts = point.options.micro_batches;
+  if (parts * sequences % before == 0)
+    parts = std::max<std::int64_t>(parts * sequences / before, 1);
+}
+
+std::vector<Other> others(const Record& record, const Platform& platform) {
+  std::vector<Other> all;
+  const Point& point = record.point;
+  if (point.global_batch % 2 == 0) {
+    all.push_back({"half the batch", [](Point& p) { set_batch(p, p.global_batch / 2); }});
+  }
+  all.push_back({"twice the batch", [](Point& p) { set_batch(p, 2 * p.global_batch); }});
+  if (point.model.sequence % 2 == 0) {
+    all.push_back({fmt::format("sequences of {} tokens", point.model.sequence / 2), [](Point& p) {
+                     p.model.sequence /= 2;
+                     p.global_batch *= 2;
+                   }});
+  }
+  for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::fp32}) {
+    const bool known = precision != Precision::fp8 || !platform.processor.gemm_fp8.empty();
+    if (precision == point.options.precision || !known) continue;
+    all.push_back({name(precision), [precision](Point& p) { p.options.precision = precision; }});
+  }
+  if (record.software_by != "machine") return all;
+  for (const char* software : {"megatron-core", "pytorch-fsdp", "torchtune-eager"}) {
+    if (software == record.software) continue;
+    all.push_back({fmt::format("software {}", software), [software](Point& p) {
+                     p.software = software;
+                     const Platform with = read_platform(p.platform, p.scales, software);
+                     if (with.software.attention == AttentionSoftware::unfused) {
+                       p.options.attention = AttentionKernel::unfused;
+                     }
+                   }});
+  }
+  return all;
+}
+
+double tokens(const Point& point) {
+  return static_cast<double>(point.global_batch) * static_cast<double>(point.model.sequence);
+}
+
+}  // namespace
+
+std::vector<Granted> granted_changes(const Record& record) {
+  Point uniform = record.point;
+  uniform.what_ifs = {};
+  const Platform platform = read_platform(uniform.platform, uniform.scales, uniform.software);
+  const double before = estimate_step(uniform, platform).outcome.total.value / tokens(uniform);
+  std::vector<Granted> changes;
+  for (const Other& other : others(record, platform)) {
+    Point point = uniform;
+    try {
+      other.set(point);
+      const Estimate estimate =
+          estimate_step(point, read_platform(point.platform, point.scales, point.software));
+      if (estimate.memory.peak > record.memory_limit) continue;
+      changes.push_back({other.what, estimate.outcome.total.value / tokens(point) / before - 1.0});
+    } catch (const std::exception&) {
+      continue;  // the grid or the machine does not take it
+    }
+  }
+  return changes;
+}
+
+std::string granted_text(const std::vector<Granted>& changes, const Record& record) {
+  const double tie = record.bar ? record.bar->tie : 0.05;
+  std::vector<std::string> much, little;
+  for (const Granted& one : changes) {
+    const bool more = std::max(1.0 + one.change, 1.0 / (1.0 + one.change)) - 1.0 >= tie;
+    (more ? much : little).push_back(fmt::format("{} ({:+.0f} %)", one.what, 100.0 * one.change));
+  }
+  std::string text;
+  if (!much.empty()) {
+    text = fmt::format(" Of these would change the seconds of a token by more than a tie: {}.",
+                       fmt::join(much, ", "));
+  }
+  if (!little.empty()) {
+    text += fmt::format(" {} would not: {}.", much.empty() ? "Another value of these" : "These",
+                        fmt::join(little, ", "));
+  }
+  return text;
+}
+
+}  // namespace fourfold::inline scaling::inline find

@@ -1,0 +1,76 @@
+// One more answer where the search itself was asked with what-ifs; see what_if_effect.hpp.
+#include "scaling/find/what_if_effect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "platforms/file/fact_table.hpp"
+#include "platforms/file/scale_groups.hpp"
+
+namespace fourfold::inline scaling::inline find {
+namespace {
+
+// What limits instead, and which numbers belong to those that were scaled.
+void explain_nothing(WhatIfEffect& effect, const Record& record) {
+  const Platform platform =
+      read_platform(record.point.platform, record.point.scales, record.point.software);
+  effect.limits = limits(record.point, platform);
+  for (const ScaleGroup& group : scale_groups()) {
+    const std::string all = words_of_group(group, platform);
+    const bool scaled = std::ranges::any_of(record.point.scales, [&](const auto& scale) {
+      return all.find(without_label(scale.first)) != std::string::npos;
+    });
+    if (scaled && all.find(", ") != std::string::npos) {
+      effect.belong_together.push_back(group.name + ": " + all);
+    }
+  }
+}
+
+WhatIfEffect compared(Seconds without, const Record& record) {
+  WhatIfEffect effect;
+  effect.without = without;
+  effect.with = record.seconds();
+  effect.tokens_per_s_with = record.throughput().tokens_per_s;
+  effect.tokens_per_s_without = effect.tokens_per_s_with * (effect.with / without);
+  effect.tie = record.bar ? record.bar->tie : 0.0;
+  if (effect.nothing()) explain_nothing(effect, record);
+  return effect;
+}
+
+}  // namespace
+
+bool WhatIfEffect::within_tie() const {
+  return std::max(with / without, without / with) - 1.0 < tie;
+}
+
+bool WhatIfEffect::nothing() const {
+  constexpr double rounding = 1e-4;
+  return std::abs(change()) < rounding;
+}
+
+std::optional<WhatIfEffect> effect_of_what_ifs(const Question& asked, const Record& record,
+                                               const StoppingRule& rule,
+                                               const ProgressWatch& watch) {
+  if (asked.scales.empty() && asked.what_ifs == WhatIfs{}) return std::nullopt;
+  const bool searched_with = !asked.scales.empty() || asked.what_ifs.collective.algorithm;
+  if (!searched_with && record.uniform) return compared(*record.uniform, record);
+  Question without = asked;
+  without.scales.clear();
+  without.what_ifs = {};
+  return effect_against(without, asked, record, rule, watch);
+}
+
+WhatIfEffect effect_against(const Question& without, const Question& asked, const Record& record,
+                            const StoppingRule& rule, const ProgressWatch& watch) {
+  const Finding found = find_answer(without, record.fidelity, rule, watch);
+  const ProcessGrid& grid = found.best().grid;
+  WhatIfEffect effect = compared(found.outcome().total, record);
+  effect.tokens_per_s_without *=
+      static_cast<double>(without.global_batch) / static_cast<double>(asked.global_batch);
+  if (!(grid == record.point.grid)) effect.grid_without = grid.str();
+  return effect;
+}
+
+}  // namespace fourfold::inline scaling::inline find

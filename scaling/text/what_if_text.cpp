@@ -1,0 +1,78 @@
+// Sentences about two answers; see what_if_text.hpp.
+#include "scaling/text/what_if_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "scaling/words/throughput_text.hpp"
+#include "support/prose.hpp"
+
+namespace fourfold::inline scaling::inline text {
+namespace {
+
+constexpr std::size_t shown_limits = 3;
+
+std::string what_limits(const WhatIfEffect& effect) {
+  std::vector<std::string> parts;
+  for (const Limit& limit : effect.limits) {
+    if (parts.size() == shown_limits) break;
+    parts.push_back(
+        fmt::format("{} ({:+.1f} %)", limit.key, 100.0 * (limit.twice / effect.with - 1.0)));
+  }
+  return parts.empty() ? ""
+                       : fmt::format(" What limits, by what twice as fast would give: {}.",
+                                     fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string what_if_text(const WhatIfEffect& effect) {
+  const std::string on =
+      effect.grid_without.empty() ? "" : fmt::format(" on grid {}", effect.grid_without);
+  std::string text;
+  if (effect.nothing()) {
+    text = fmt::format("Nothing changes: {:.3f} s{} without what was asked, {:.3f} s with it.{}",
+                       effect.without.value, on, effect.with.value, what_limits(effect));
+    for (const std::string& group : effect.belong_together) {
+      text += fmt::format(" These numbers belong together, and --scale {}=FACTOR scales all: {}.",
+                          group.substr(0, group.find(':')), group.substr(group.find(':') + 2));
+    }
+    return wrapped(text) + '\n';
+  }
+  text = fmt::format("Without what was asked {:.3f} s{}, with it {:.3f} s: {:.3f} s {} ({:+.2f} %)",
+                     effect.without.value, on, effect.with.value,
+                     std::abs((effect.with - effect.without).value),
+                     effect.change() > 0.0 ? "more" : "less", 100.0 * effect.change());
+  if (effect.tie > 0.0) {
+    text += fmt::format(", which {} the tie of {:.1f} %",
+                        effect.within_tie() ? "lies within" : "is more than", 100.0 * effect.tie);
+  }
+  const double tokens = effect.tokens_per_s_with / effect.tokens_per_s_without;
+  if (std::abs(tokens * (effect.with / effect.without) - 1.0) > 1e-9) {
+    text += fmt::format("; {} tokens/s instead of {}", short_number(effect.tokens_per_s_with),
+                        short_number(effect.tokens_per_s_without));
+  }
+  return wrapped(text + '.') + '\n';
+}
+
+nlohmann::json json_of(const WhatIfEffect& effect) {
+  nlohmann::json object{{"without_s", effect.without.value},
+                        {"with_s", effect.with.value},
+                        {"change", effect.change()},
+                        {"changed", !effect.nothing()},
+                        {"tokens_per_s_without", effect.tokens_per_s_without},
+                        {"tokens_per_s_with", effect.tokens_per_s_with}};
+  if (!effect.grid_without.empty()) object["grid_without"] = effect.grid_without;
+  if (effect.tie > 0.0) {
+    object["tie"] = effect.tie;
+    object["within_tie"] = effect.within_tie();
+  }
+  for (const Limit& limit : effect.limits) {
+    object["limits"].push_back({{"key", limit.key}, {"twice_as_fast_s", limit.twice.value}});
+  }
+  return object;
+}
+
+}  // namespace fourfold::inline scaling::inline text

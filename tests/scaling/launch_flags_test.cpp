@@ -1,0 +1,118 @@
+// A launch of others as flags: drawn sizes of a job come out as the grid, the batch and the
+// micro-batches that they are, and what is typed besides wins.
+#include "scaling/cli/launch_flags.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "scaling/cli/question_flags.hpp"
+#include "tests/refusal.hpp"
+
+namespace fourfold::tests {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Flags = std::map<std::string, std::string>;
+
+Flags flags_of(const std::vector<std::string>& words) {
+  CLI::App app;
+  QuestionFlags flags;
+  CLI::App* verb = app.add_subcommand("project", "");
+  add_machine_flags(*verb, flags);
+  add_system_flag(*verb, flags);
+  add_model_flags(*verb, flags);
+  Flags said;
+  for (const std::string& word : with_launch_flags(app, words)) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) said[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return said;
+}
+
+constexpr const char* model =
+    "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --bf16";
+
+TEST(LaunchFlags, SayTheJobThatTheArgumentsSay) {
+  for (const std::int64_t x : {1, 2, 8}) {
+    for (const std::int64_t stages : {1, 4}) {
+      for (const std::int64_t replicas : {1, 3}) {
+        for (const std::int64_t micro_batch : {1, 2}) {
+          const std::int64_t batch = 12 * micro_batch * replicas;
+          const Flags said = flags_of(
+              {"project", "--megatron",
+               fmt::format("{} --tensor-model-parallel-size {} --pipeline-model-parallel-size {} "
+                           "--micro-batch-size {} --global-batch-size {} --recompute-activations "
+                           "--use-distributed-optimizer --sequence-parallel",
+                           model, x, stages, micro_batch, batch),
+               fmt::format("--devices={}", x * stages * replicas)});
+
+          EXPECT_EQ(said.at("--grid"), fmt::format("x={},pipe={},data={}", x, stages, replicas));
+          EXPECT_EQ(said.at("--batch-tokens"), fmt::to_string(batch * 2048));
+          EXPECT_EQ(said.at("--micro-batches"), "12");
+          EXPECT_EQ(said.at("--recompute"), "selective");
+          EXPECT_EQ(said.at("--zero"), replicas > 1 ? "1" : "0");
+          EXPECT_EQ(said.at("--sequence-parallel"), x > 1 ? "on" : "off");
+        }
+      }
+    }
+  }
+}
+
+TEST(LaunchFlags, TypedBesidesWin) {
+  const Flags said = flags_of({"project",
+                               std::string("--megatron=") + model + " --nnodes 2 " +
+                                   "--nproc-per-node 4 --recompute-granularity full",
+                               "--recompute=none", "--system=axonn-4d"});
+
+  EXPECT_EQ(said.at("--devices"), "8");
+  EXPECT_EQ(said.at("--recompute"), "none");
+  EXPECT_EQ(said.at("--system"), "axonn-4d");
+}
+
+// Recompute of some layers or of one function, and stages of other lengths at the ends.
+TEST(LaunchFlags, SayWhichLayersAreRecomputedAndWhereTheyLie) {
+  const auto said = [](const std::string& more) {
+    return flags_of({"project", "--megatron", std::string(model) + " --world-size 8 " + more});
+  };
+  const Flags block = said(
+      "--recompute-granularity full --recompute-method block "
+      "--recompute-num-layers 3");
+  EXPECT_EQ(block.at("--recompute"), "full");
+  EXPECT_EQ(block.at("--recompute-layers"), "3");
+  const std::string selective = "--recompute-granularity selective --recompute-modules ";
+  EXPECT_EQ(said(selective + "mlp").at("--recompute"), "mlp");
+  EXPECT_EQ(said(selective + "layernorm").at("--recompute"), "norms");
+  EXPECT_EQ(said(selective + "core_attn").at("--recompute"), "selective");
+  EXPECT_THAT(refusal<std::exception>([&] { said(selective + "moe_act"); }),
+              HasSubstr("is one of core_attn, mlp and layernorm"));
+
+  const std::string pipe =
+      "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 5 ";
+  const std::string last = "--decoder-last-pipeline-num-layers ";
+  EXPECT_EQ(said(pipe + last + "5").at("--layers-per-stage"), "5,2x7,5");
+  EXPECT_EQ(said(pipe + last + "7").at("--layers-per-stage"), "5,2x6,7");
+  EXPECT_THAT(refusal<std::exception>([&] { said(pipe + last + "6"); }),
+              HasSubstr("13 layers are left for 2 stages"));
+}
+
+TEST(LaunchFlags, WhatHasNoAxisOrNoSizeIsRefused) {
+  const auto said = [](const std::string& more) {
+    return refusal<std::exception>([&] { flags_of({"project", "--megatron", model + more}); });
+  };
+  EXPECT_THAT(said(" --world-size 8 --context-parallel-size 2"), HasSubstr("no axis of a grid"));
+  EXPECT_THAT(said(""), HasSubstr("give --devices"));
+  EXPECT_THAT(said(" --world-size 6 --tensor-model-parallel-size 4"),
+              HasSubstr("6 devices are no multiple of 4 x 1 stages"));
+  EXPECT_THAT(refusal<std::exception>([] {
+                flags_of({"project", "--neox", "a.txt"});
+              }),
+              HasSubstr("takes a .yml file"));
+}
+
+}  // namespace
+}  // namespace fourfold::tests
