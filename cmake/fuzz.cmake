@@ -5,15 +5,18 @@ file(GLOB fuzzed CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/schedule/program/*.cpp ${PROJECT_SOURCE_DIR}/platforms/file/*.cpp
      ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
 foreach(source schedule/models/model schedule/models/model_file schedule/models/model_template
-               platforms/platform platforms/software platforms/network/network scaling/systems/system scaling/systems/rules
+               schedule/models/foreign_config schedule/models/launch_words
+               platforms/platform platforms/software platforms/software_memory platforms/network/network scaling/systems/system scaling/systems/rules
                sim/question/point sim/cost/collective_tuning sim/conditions/what_ifs
                sim/conditions/what_ifs_json scaling/words/what_if_words
-               scaling/calibrate/collective_log scaling/calibrate/measured_file scaling/study/loss_table
+               scaling/calibrate/collective_log scaling/calibrate/log_json scaling/calibrate/log_line
+               scaling/calibrate/log_ranks scaling/calibrate/log_run scaling/calibrate/log_table
+               scaling/calibrate/measured_file scaling/study/loss_table
                scaling/study/memorisation scaling/bars/deviations
                engine/train/checkpoint/foreign_layout scaling/words/toml_file scaling/study/published scaling/words/cell_table
                engine/train/checkpoint/checkpoint_record engine/train/checkpoint/checkpoint_checksum
                engine/train/checkpoint/safetensors engine/train/data/token_file
-               engine/train/data/documents)
+               engine/train/data/documents engine/train/data/file_kind)
   list(APPEND fuzzed ${PROJECT_SOURCE_DIR}/${source}.cpp)
 endforeach()
 add_executable(fuzz EXCLUDE_FROM_ALL ${fuzzed})

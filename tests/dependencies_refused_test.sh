@@ -19,9 +19,10 @@ run_check() { FOURFOLD_SOURCE_DIR=$tree FOURFOLD_BIN_DIR=$tree bash "$check" 2>&
 clean_tree() {
   rm -rf "${tree:?}"/*
   plant support/quantity.hpp '<compare>'
+  plant support/toml_table.cpp '"support/toml_table.hpp"' '<toml++/toml.h>'
   plant support/json_object.cpp '"support/json_object.hpp"' '<nlohmann/json.hpp>'
   plant schedule/program/program.cpp '"schedule/collectives/collective.hpp"' '<vector>'
-  plant schedule/models/model_file.cpp '"schedule/models/model_file.hpp"' '<toml++/toml.h>'
+  plant schedule/models/model_file.cpp '"schedule/models/model_file.hpp"' '"support/toml_table.hpp"'
   plant schedule/order/issue.cpp '"schedule/models/model.hpp"' '"schedule/program/program.hpp"'
   plant schedule/fold/fold.cpp '"schedule/order/issue.hpp"' '<vector>'
   plant engine/executor.cpp '"engine/plan/arena.hpp"' '"schedule/order/issue.hpp"' '<vector>'

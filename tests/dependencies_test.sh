@@ -49,10 +49,11 @@ room() {
 below() { echo "^$1/[a-z0-9_]+[.]hpp$"; }  # the files of a room itself, not of the rooms in it
 
 # support: knows nothing of training; some of its headers belong to a library each.
-room support '/(json_object|json_text|plain_sentence|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace)[.]' \
+room support '/(toml_table)[.]' '^toml[+][+]/' "only toml_table.hpp brings toml++"
+room support '/(json_object|json_text|plain_sentence|field_json|help_format|field_flags|flag_checks|counts_of_1024|refused_words|chrome_trace)[.]' \
   '^nlohmann/|^CLI/|^fmt/' "only readers of JSON and of command lines add a library"
 includes support . \
-  '/(json_object|json_text|plain_sentence|field_json|help_format|field_flags|flag_checks|refused_words|chrome_trace|foreign_load)[.]' |
+  '/(toml_table|json_object|json_text|plain_sentence|field_json|help_format|field_flags|flag_checks|counts_of_1024|refused_words|chrome_trace|foreign_load)[.]' |
   allow_only "$standard|^support/|^(fcntl|unistd|signal|sys/(file|resource|stat))[.]h$" \
     "support/ uses only itself, the standard library and POSIX"
 
@@ -60,12 +61,12 @@ includes support . \
 room schedule/collectives . '^support/' "collectives/ stands below all other rooms of schedule/"
 room schedule/program . '^support/|^schedule/collectives/' \
   "program/ uses only collectives/ and support/"
-includes schedule/models . '/model_file[.]cpp$' |
+includes schedule/models . '/(launch_words|foreign_config|model_file)[.]' |
   allow_only "$standard|^support/|^schedule/(collectives|program|models)/" \
     "models/ uses only program/ and what is below"
-includes schedule/models '/model_file[.]cpp$' |
-  allow_only "$standard|^support/|^schedule/(program|models)/|^toml[+][+]/" \
-    "schedule/models/model_file.cpp may add only toml++"
+includes schedule/models '/(launch_words|foreign_config|model_file)[.]' |
+  allow_only "$standard|^support/|^schedule/models/|^nlohmann/" \
+    "only readers of others' models add JSON"
 room schedule/order . '^support/|^schedule/(collectives|program|models)/' \
   "order/ uses only models/, program/ and what is below"
 room schedule/fold . '^support/|^schedule/(collectives|program|models|order)/' \

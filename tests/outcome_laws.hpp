@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "sim/question/outcome.hpp"
 
@@ -36,17 +37,22 @@ inline void expect_parts_within(const Outcome& outcome, const std::string& words
   expect_bubble_within_pipe(outcome, words);
 }
 
-// As the closed form takes them, devices of a stage are all alike.
-inline void expect_parts_add_up(const Outcome& outcome, const std::string& words) {
+// As the closed form takes them, devices of a stage are all alike. No more of a channel is exposed
+// than it is busy, but for what devices wait for the last member of their group: `waiting`, by
+// channel, as expected_waiting() says of the program.
+inline void expect_parts_add_up(const Outcome& outcome, const std::vector<Seconds>& waiting,
+                                const std::string& words) {
   const bool pipelined = std::ranges::any_of(
       outcome.channels, [](const Channel& channel) { return channel.axis == Axis::pipe; });
   expect_parts_within(outcome, words);
   if (!pipelined) {
     EXPECT_NEAR(sum_of_parts(outcome) / outcome.total.value, 1.0, 1e-6) << words;
   }
+  ASSERT_EQ(waiting.size(), outcome.channels.size()) << words;
   for (std::size_t c = 0; c < outcome.channels.size(); ++c) {
     if (outcome.channels[c].axis == Axis::pipe) continue;
-    EXPECT_LE(outcome.exposed[c].value, outcome.busy[c].value * (1.0 + 1e-9) + 1e-12)
+    const Seconds taken = outcome.busy[c] + waiting[c];
+    EXPECT_LE(outcome.exposed[c].value, taken.value * (1.0 + 1e-9) + 1e-12)
         << words << ' ' << name(outcome.channels[c]);
   }
 }

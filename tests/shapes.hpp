@@ -25,6 +25,21 @@ inline Model as_llama(Model model) {
   return model;
 }
 
+// Llamas with what Gemma 2, OLMo 2 and Qwen 3 have besides.
+inline std::vector<Model> beyond_llama(const Model& model) {
+  std::vector<Model> all(3, as_llama(model));
+  Model &gemma = all[0], &olmo = all[1], &qwen = all[2];
+  gemma.name += "-gemma";
+  gemma.norm_place = NormPlace::both;
+  gemma.layer_pattern = "attention window_tokens=3, attention";
+  olmo.name += "-olmo";
+  olmo.norm_place = NormPlace::after;
+  olmo.query_key_norm = QueryKeyNormKind::all;
+  qwen.name += "-qwen";
+  qwen.query_key_norm = QueryKeyNormKind::heads;
+  return all;
+}
+
 // `model` is a GPT.
 inline std::vector<Model> shapes_of(const Model& model) {
   std::vector<Model> all;
@@ -51,6 +66,10 @@ inline std::vector<Model> shapes_of(const Model& model) {
   all.back().residual = ResidualKind::parallel;
   all.back().key_value_heads = 0;
   all.back().biases = true;
+  for (Model& one : beyond_llama(model)) all.push_back(std::move(one));
+  Model& behind = other("behind");
+  behind.norm_place = NormPlace::after;
+  behind.layer_pattern = "attention window_tokens=2";
   return all;
 }
 

@@ -79,6 +79,9 @@ inline Platform slowed(Platform platform, double factor) {
       platform.network);
   slow(platform.library, factor);
   slow(platform.software, factor);
+  for (Fact& fact : platform.facts) {
+    if (fact.key == "processor.fp32_Tflops") fact.value /= factor;
+  }
   return platform;
 }
 

@@ -45,4 +45,9 @@ if grep -rnE 'std::cerr|"fourfold(-[a-z]+)?: |[^_]say\(fmt::format\(.*\\n"' supp
   echo "these lines say something around support/complaint, by which no name looks like two sentences."
   failed=1
 fi
+# Who writes a pipe that nobody reads dies of it, by chance, and pipefail makes that the answer.
+if grep -rnE '[|] grep -[a-zA-Z]*q' tests --include='*_test.sh'; then
+  echo "these pipes end in a reader that leaves early; end them in heard (tests/scaling/command_line.sh)."
+  failed=1
+fi
 exit "$failed"
