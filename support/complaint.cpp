@@ -50,11 +50,11 @@ SeveralFaults::SeveralFaults(const std::string& sentence, std::vector<std::strin
 }
 
 void remark(const std::string& sentence, const char* program) {
-  say_line(std::string(program) + ": " + sentence);
+  say_line(std::string(program) + ": " + shortened(sentence));
 }
 
 int complain(const std::string& sentence, int status, const char* program) {
-  remark(shortened(sentence), program);
+  remark(sentence, program);
   return status;
 }
 

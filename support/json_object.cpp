@@ -42,9 +42,7 @@ const nlohmann::json& JsonObject::get(const std::string& key) {
 std::string JsonObject::text(const std::string& key) {
   const nlohmann::json& value = get(key);
   if (!value.is_string()) fail("'" + key + "' must be text");
-  const auto text = value.get<std::string>();
-  if (text.find('\0') != std::string::npos) fail("'" + key + "' holds the letter U+0000");
-  return text;
+  return value.get<std::string>();
 }
 
 double JsonObject::number(const std::string& key) {
@@ -109,10 +107,8 @@ std::string JsonObject::one_of(const std::string& key, const std::vector<std::st
 
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
   if (std::optional<nlohmann::json> value = json_in(text)) return *std::move(value);
-  if (nests_too_deep(text)) {
-    throw std::runtime_error(where + " is not read: its JSON nests more than " +
-                             std::to_string(most_json_depth) + " lists and objects");
-  }
+  const std::string trouble = json_trouble(text);
+  if (!trouble.empty()) throw std::runtime_error(where + " is not read: " + trouble);
   const std::string start = text.substr(0, std::min<std::size_t>(text.find('\n'), 60));
   throw std::runtime_error(where + " is no JSON: '" + start +
                            (text.size() > start.size() ? "...'" : "'"));

@@ -10,29 +10,44 @@ namespace fourfold::inline support {
 
 namespace {
 
-// How deep lists and objects nest, without parsing.
-int depth_of(const std::string& text) {
-  int depth = 0, deepest = 0;
+// What is seen of a text without parsing it.
+struct Glance {
+  int depth = 0;  // of lists and objects in each other
+  bool zeros = false;
+};
+
+Glance glance_at(const std::string& text) {
+  Glance seen;
+  int depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
-    if (quoted && letter == '\\') ++i;  // whatever follows ends no text
+    if (quoted && letter == '\\') {
+      seen.zeros = seen.zeros || text.compare(i + 1, 5, "u0000") == 0;
+      ++i;  // whatever follows ends no text
+    }
     if (letter == '"') quoted = !quoted;
     if (quoted) continue;
-    if (letter == '[' || letter == '{') deepest = std::max(deepest, ++depth);
+    if (letter == '[' || letter == '{') seen.depth = std::max(seen.depth, ++depth);
     if (letter == ']' || letter == '}') --depth;
   }
-  return deepest;
+  return seen;
 }
 
 }  // namespace
 
-bool nests_too_deep(const std::string& text) {
-  return depth_of(text) > most_json_depth;
+std::string json_trouble(const std::string& text) {
+  const Glance seen = glance_at(text);
+  if (seen.depth > most_json_depth) {
+    return "its JSON nests more than " + std::to_string(most_json_depth) + " lists and objects";
+  }
+  return seen.zeros ? "a text in it holds the letter U+0000" : "";
 }
 
-std::optional<nlohmann::json> json_in(const std::string& text) {
-  if (nests_too_deep(text)) return std::nullopt;
+std::optional<nlohmann::json> json_in(const std::string& text, ZeroLetters zeros) {
+  const Glance seen = glance_at(text);
+  if (seen.depth > most_json_depth) return std::nullopt;
+  if (seen.zeros && zeros == ZeroLetters::refused) return std::nullopt;
   nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return std::nullopt;
   return value;

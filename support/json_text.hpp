@@ -14,10 +14,18 @@ class JsonObject;
 
 // What nests deeper is refused: to copy, compare or write it takes a stack that has an end.
 inline constexpr int most_json_depth = 100;
-bool nests_too_deep(const std::string& text);
 
-// Nothing where the text is no JSON, or nests too deep.
-std::optional<nlohmann::json> json_in(const std::string& text);
+// Why a text is not parsed, which may be JSON: it nests too deep, or says U+0000, with which names
+// would end elsewhere than they seem to. Empty where it may be parsed.
+std::string json_trouble(const std::string& text);
+
+// What may hold U+0000.
+enum class ZeroLetters { refused, kept };
+
+// Nothing where the text is no JSON, or has such a trouble. Of documents to train on zeros are
+// kept.
+std::optional<nlohmann::json> json_in(const std::string& text,
+                                      ZeroLetters zeros = ZeroLetters::refused);
 
 inline constexpr std::int64_t any_whole_number = std::numeric_limits<std::int64_t>::max();
 // Of bytes, words or operations; twice as much, and their sums, fit in 64 bits.

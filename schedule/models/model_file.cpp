@@ -9,7 +9,7 @@
 
 #include "schedule/models/launch_words.hpp"
 #include "support/field.hpp"
-#include "support/json_text.hpp"
+#include "support/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/plain_name.hpp"
 #include "support/text_file.hpp"
@@ -98,13 +98,13 @@ Model read_toml_model(const std::string& path) {
 
 // Its own name, or that of the folder of a config.json.
 ForeignModel read_config(const std::string& path) {
-  const std::optional<nlohmann::json> config = json_in(read_text_file(path, "the model file"));
-  if (!config || !config->is_object()) throw std::runtime_error(path + " is no JSON object");
+  const nlohmann::json config = parse_json(read_text_file(path, "the model file"), path);
+  if (!config.is_object()) throw std::runtime_error(path + " is no JSON object");
   const fs::path file(path);
   try {
-    return model_in_config(*config, file.stem() == "config"
-                                        ? name_of_folder((file.parent_path() / ".").string())
-                                        : made_plain(file.stem().string()));
+    return model_in_config(config, file.stem() == "config"
+                                       ? name_of_folder((file.parent_path() / ".").string())
+                                       : made_plain(file.stem().string()));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + " " + error.what());
   }

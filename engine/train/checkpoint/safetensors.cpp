@@ -57,7 +57,8 @@ std::int64_t safetensors_head_bytes(const std::string& first_bytes, std::int64_t
 
 nlohmann::json safetensors_entries(const std::string& text) {
   using Event = nlohmann::json::parse_event_t;
-  if (nests_too_deep(text)) throw std::runtime_error("has a damaged safetensors head");
+  const std::string trouble = json_trouble(text);
+  if (!trouble.empty()) throw std::runtime_error("has a damaged safetensors head: " + trouble);
   std::vector<std::set<std::string>> names;  // of the objects around
   std::string twice;
   const auto hear = [&](int, Event event, nlohmann::json& value) {

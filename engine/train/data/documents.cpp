@@ -71,7 +71,7 @@ std::string first_line_of(const std::string& text) {
 }  // namespace
 
 bool begins_with_document(const std::string& text) {
-  const std::optional<nlohmann::json> first = json_in(first_line_of(text));
+  const std::optional<nlohmann::json> first = json_in(first_line_of(text), ZeroLetters::kept);
   if (!first || !first->is_object()) return false;
   return first->contains("text") || first->contains("messages") || first->contains("completion");
 }
@@ -83,7 +83,7 @@ std::vector<Document> parse_documents(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::optional<nlohmann::json> document = json_in(line);
+    const std::optional<nlohmann::json> document = json_in(line, ZeroLetters::kept);
     if (!document || !document->is_object()) {
       throw std::runtime_error(fmt::format("has a line {} that is not {}", number, form));
     }
