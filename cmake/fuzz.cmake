@@ -5,7 +5,8 @@ file(GLOB fuzzed CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/schedule/program/*.cpp ${PROJECT_SOURCE_DIR}/platforms/file/*.cpp
      ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
 foreach(source schedule/models/model schedule/models/model_file schedule/models/model_template
-               schedule/models/foreign_config schedule/models/launch_words
+               schedule/models/foreign_config schedule/models/foreign_families schedule/models/foreign_keys
+               schedule/models/layer_pattern schedule/models/launch_words
                platforms/platform platforms/software platforms/software_memory platforms/network/network scaling/systems/system scaling/systems/rules
                sim/question/point sim/cost/collective_tuning sim/conditions/what_ifs
                sim/conditions/what_ifs_json scaling/words/what_if_words

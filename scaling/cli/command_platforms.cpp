@@ -208,6 +208,8 @@ std::string model_text(const ForeignModel& foreign) {
 
 std::string foreign_json(const ForeignModel& foreign) {
   nlohmann::json json = model_json(foreign.model);
+  json["parameters_of_block"] = json["parameters"];
+  json["parameters"] = parameter_count(foreign);
   json["not_said"] = nlohmann::json::array();
   for (const auto& [what, taken, parameters] : foreign.not_said) {
     json["not_said"].push_back({{"what", what}, {"taken", taken}, {"parameters", parameters}});

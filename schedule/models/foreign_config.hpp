@@ -12,7 +12,8 @@
 
 namespace fourfold::inline schedule::inline models {
 
-// "sliding_window 4096", taken as "null"; and how many parameters more the model has with it.
+// "sliding_window 4096", taken as "null", or as "" if nobody here knows the key; and how many
+// parameters more the model has with it.
 struct NotSaid {
   std::string what, taken;
   std::int64_t parameters = 0;

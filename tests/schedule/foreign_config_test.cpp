@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "schedule/models/launch_words.hpp"
+#include "schedule/models/layer_pattern.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
 #include "tests/edits.hpp"
@@ -61,7 +63,7 @@ TEST(ForeignConfig, EachEntryMeansWhatItSaysOrIsNamedOrRefused) {
                          config,
                          [](const json& edited) { return text_of(model_in_config(edited, "it")); },
                          {"left out /.*", "with a strange key .*", ".* /rotary_pct"},
-                         {"left out /.*", "with a strange key .*"},
+                         {"left out /.*"},
                          false},
                         said);
   }
@@ -104,7 +106,24 @@ constexpr Published published[]{
      15'517'456'384},
     {R"({"model_type":"starcoder2","hidden_size":4608,"intermediate_size":18432,"vocab_size":49152,
      "num_attention_heads":36,"num_hidden_layers":32,"num_key_value_heads":4})",
-     7'173'923'840}};
+     7'173'923'840},
+    {R"({"model_type":"opt","ffn_dim":4096,"hidden_size":1024,"max_position_embeddings":2048,
+     "num_attention_heads":16,"num_hidden_layers":24,"vocab_size":50272,"word_embed_proj_dim":512,
+     "do_layer_norm_before":false,"_remove_final_layer_norm":false})",
+     331'196'416},
+    {R"({"model_type":"falcon","hidden_size":8192,"vocab_size":65024,"num_attention_heads":128,
+     "num_hidden_layers":60,"num_kv_heads":8,"new_decoder_architecture":true})",
+     41'303'293'952},
+    {R"({"model_type":"gemma3_text","head_dim":256,"hidden_size":1152,"intermediate_size":6912,
+     "num_attention_heads":4,"num_hidden_layers":26,"num_key_value_heads":1,"vocab_size":262144})",
+     999'885'952},
+    {R"({"model_type":"phi3","hidden_size":5120,"intermediate_size":17920,"vocab_size":100352,
+     "num_attention_heads":40,"num_hidden_layers":40,"num_key_value_heads":10})",
+     14'659'507'200},
+    {R"({"model_type":"granite","hidden_size":2048,"intermediate_size":8192,"vocab_size":49155,
+     "num_attention_heads":32,"num_hidden_layers":40,"num_key_value_heads":8,
+     "tie_word_embeddings":true})",
+     2'533'531'648}};
 
 TEST(ForeignConfig, ParametersAreThePublishedOnes) {
   const auto parameters = [](const json& config) {
@@ -116,6 +135,91 @@ TEST(ForeignConfig, ParametersAreThePublishedOnes) {
   EXPECT_EQ(parameters(mistral()), 7'241'732'096);
   EXPECT_EQ(parameters(neox()), 20'554'567'680);
   EXPECT_EQ(parameters(falcon()), 6'921'720'704);
+}
+
+// As transformers' own code takes what a file leaves out, and as it takes null.
+TEST(ForeignConfig, WhatIsLeftOutIsWhatTheFamilyTakes) {
+  const auto without = [](json config, const char* key) {
+    config.erase(key);
+    return model_in_config(config, "it").model;
+  };
+  const auto null = [](json config, const char* key) {
+    config[key] = nullptr;
+    return model_in_config(config, "it").model;
+  };
+  const json qwen3 = json::parse(published[0].config), gemma2 = json::parse(published[1].config);
+
+  EXPECT_EQ(without(mistral(), "num_key_value_heads").kv_heads(), 8);
+  EXPECT_EQ(null(mistral(), "num_key_value_heads").kv_heads(), 32);
+  EXPECT_EQ(without(mistral(), "max_position_embeddings").sequence, 131'072);
+  EXPECT_EQ(without(mistral(), "sliding_window").layer_pattern, "attention window_tokens=4096");
+  EXPECT_EQ(null(mistral(), "sliding_window").layer_pattern, "");
+  EXPECT_EQ(without(qwen3, "head_dim").head_columns(), 128);
+  EXPECT_EQ(without(gemma2, "head_dim").head_columns(), 256);
+  EXPECT_EQ(null(gemma2, "head_dim").head_columns(), 3584 / 16);
+  EXPECT_EQ(null(gemma2, "sliding_window").layer_pattern, "");
+  EXPECT_THAT(refusal<std::exception>([&] { without(mistral(), "intermediate_size"); }),
+              HasSubstr("does not say intermediate_size"));
+}
+
+// Whatever a list of layers says, those of the model that is read have the windows that it says, or
+// it is named that they have not.
+TEST(ForeignConfig, EachLayerHasTheWindowThatItsTypeSays) {
+  std::mt19937 drawn(7);
+  int patterns = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    json config = json::parse(published[trial % 2].config);
+    config["sliding_window"] = 512;
+    config["use_sliding_window"] = true;
+    const std::size_t layers = 1 + drawn() % 24, period = 1 + drawn() % 6;
+    config["num_hidden_layers"] = layers;
+    std::vector<std::string> types;
+    std::vector<LayerKind> expected;
+    for (std::size_t i = 0; i < layers; ++i) {
+      const bool repeats = i >= period && trial % 5 != 0;
+      const bool slides = repeats ? types[i - period] == "sliding_attention" : drawn() % 2 == 0;
+      types.emplace_back(slides ? "sliding_attention" : "full_attention");
+      expected.push_back({slides ? 512 : 0});
+    }
+    config["layer_types"] = types;
+    const ForeignModel foreign = model_in_config(config, "it");
+    if (not_said_sentence("it", foreign.not_said).find("windows") != std::string::npos) continue;
+    const auto seen = layer_kinds(foreign.model, 0, foreign.model.layers);
+    for (std::size_t i = 0; i < layers; ++i) {
+      EXPECT_EQ(seen[i].window, expected[i].window) << config["layer_types"] << " layer " << i;
+    }
+    patterns += foreign.model.layer_pattern.empty() ? 0 : 1;
+  }
+  EXPECT_GT(patterns, 150);
+}
+
+// A key that nobody reads is named, whatever it is called and in whatever family, but for those
+// that say how a model is trained, kept or sampled.
+TEST(ForeignConfig, AKeyThatNobodyReadsIsNamed) {
+  for (const Published& one : published) {
+    const json good = json::parse(one.config);
+    const std::string usual = text_of(model_in_config(good, "it"));
+    for (const char* key : {"layer_scale", "attention_sinks", "rope_local_base", "kv_lora_rank",
+                            "compression_config", "use_strange", "hidden_sizes"}) {
+      json config = good;
+      config[key] = 3;
+      EXPECT_THAT(text_of(model_in_config(config, "it")), HasSubstr(std::string(key) + " 3"));
+    }
+    for (const char* key : {"pad_token_id", "attention_dropout", "torch_dtype", "use_cache",
+                            "transformers_version", "initializer_range"}) {
+      json config = good;
+      config[key] = 3;
+      EXPECT_EQ(text_of(model_in_config(config, "it")), usual) << key;
+    }
+    for (const char* key : {"num_experts", "moe_num_experts", "n_routed_experts", "ffn_experts"}) {
+      json config = good;
+      config[key] = 8;
+      EXPECT_THAT(refusal<std::exception>([&] { model_in_config(config, "it"); }),
+                  HasSubstr("has experts"));
+      config[key] = 0;
+      EXPECT_NO_THROW(model_in_config(config, "it")) << key;
+    }
+  }
 }
 
 // Windows, norms after, and norms of queries and keys are read as the shipped files say them.
