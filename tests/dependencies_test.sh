@@ -61,10 +61,10 @@ includes support . \
 room schedule/collectives . '^support/' "collectives/ stands below all other rooms of schedule/"
 room schedule/program . '^support/|^schedule/collectives/' \
   "program/ uses only collectives/ and support/"
-includes schedule/models . '/(launch_words|foreign_config|model_file)[.]' |
+includes schedule/models . '/(launch_words|foreign_(config|families|keys)|model_file)[.]' |
   allow_only "$standard|^support/|^schedule/(collectives|program|models)/" \
     "models/ uses only program/ and what is below"
-includes schedule/models '/(launch_words|foreign_config|model_file)[.]' |
+includes schedule/models '/(launch_words|foreign_(config|families|keys)|model_file)[.]' |
   allow_only "$standard|^support/|^schedule/models/|^nlohmann/" \
     "only readers of others' models add JSON"
 room schedule/order . '^support/|^schedule/(collectives|program|models)/' \

@@ -87,7 +87,7 @@ void read_activation(const ForeignKeys& config, const BlockFamily& family) {
 }
 
 // A key that is left out means what the family's code takes; null, as many as there are heads.
-void read_heads(const ForeignKeys& config, const LeftOut& left_out, Model& model) {
+void read_heads(const ForeignKeys& config, const FamilyHeads& left_out, Model& model) {
   const Keys shares{"num_key_value_heads", "num_kv_heads", "n_head_kv"};
   const bool shares_said =
       std::ranges::any_of(shares, [&](const char* key) { return config.says(key); });

@@ -11,7 +11,7 @@
 namespace fourfold::inline schedule::inline models {
 
 // Of keys that a config.json leaves out, as the family's own code takes them.
-struct LeftOut {
+struct FamilyHeads {
   std::int64_t tokens;
   std::int64_t key_value_heads;  // 0: as many as heads
   std::int64_t head_size;        // 0: hidden / heads
@@ -25,7 +25,7 @@ struct BlockFamily {
   bool biases;
   bool tied;
   const char* activation;
-  LeftOut left_out;
+  FamilyHeads left_out;
   void (*own)(const ForeignKeys& config, Model& model);  // what it has of its own
 };
 
