@@ -173,6 +173,10 @@ int fit_logs(const Typed& typed) {
       runs.push_back(std::move(run));
     }
   }
+  if ((typed.ranks.nodes > 0 || typed.ranks.in_each > 0) &&
+      std::ranges::none_of(runs, &LogRun::placed_by_user)) {
+    said += "The logs say where their ranks were: --nodes and --devices-per-node are not used.\n";
+  }
   const std::vector<CollectiveSample> samples = samples_of(runs);
   std::vector<std::string> chosen, faults;
   if (!text.empty()) text = with_links(std::move(text), runs, chosen);
@@ -184,7 +188,14 @@ int fit_logs(const Typed& typed) {
         "logs of all-reduce, all-gather or reduce-scatter, or --platform with host_link_GBps");
   }
   if (!samples.empty()) {
-    const LibraryFit fit = fit_library(samples, base);
+    const LibraryFit fit = [&] {
+      try {
+        return fit_library(samples, base);
+      } catch (const std::invalid_argument&) {
+        print(said);  // what was read tells what is missing
+        throw;
+      }
+    }();
     const std::string source =
         fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
                     typed.logs.size(), typed.logs.size() == 1 ? "" : "s");

@@ -99,7 +99,7 @@ void add_compare_verb(CLI::App& app, Action& action) {
                  "print the records, a line of JSON each, instead of tables");
   verb->callback([typed, &action] {
     action = [typed] {
-      if (typed->json) typed->order.answers = Answers::json;
+      if (typed->json) typed->order.answers = Answers::json_granted;
       if (typed->wide) typed->order.width = Width::whole;
       return run_campaign(campaign_of(*typed), typed->order);
     };

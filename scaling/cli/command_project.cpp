@@ -11,6 +11,8 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/cli/shown.hpp"
 #include "scaling/find/find_answer.hpp"
+#include "scaling/find/granted.hpp"
+#include "scaling/find/idle_flags.hpp"
 #include "scaling/find/lost_node.hpp"
 #include "scaling/find/needed_factor.hpp"
 #include "scaling/find/reruns.hpp"
@@ -163,6 +165,11 @@ nlohmann::json json_of(const Answer& answer, const Typed& typed) {
   if (!typed.flags.tokens.empty()) {
     object["run"] = json_of_run(answer.record.throughput(), tokens_of(typed.flags));
   }
+  object["without_effect"] = idle_flags(answer.record, typed.flags.options);
+  if (!answer.question.grid) {
+    object["chosen_flags"] = chosen_flags(answer.question, answer.record.point.options);
+    object["granted"] = granted_json(answer.record);
+  }
   if (answer.needed) {
     object["needed"] = {{"key", answer.needed->key}, {"factor", answer.needed->factor}};
   }
@@ -193,6 +200,7 @@ std::string answered(const Answer& answer, const Typed& typed) {
                      point_text(answer.record, answer.effect ? what_if_text(*answer.effect) : "",
                                 memory_text(course, platform)) +
                      run_text(answer.record.throughput(), tokens_of(typed.flags));
+  text += idle_text(idle_flags(answer.record, typed.flags.options));
   if (!answer.question.grid) text += choices_text(answer.question, answer.record) + '\n';
   if (!typed.explain) return text;
   return text + '\n' +

@@ -13,6 +13,8 @@
 #include "scaling/cli/shown.hpp"
 #include "scaling/cli/strategy_flags.hpp"
 #include "scaling/find/find_answer.hpp"
+#include "scaling/find/granted.hpp"
+#include "scaling/find/idle_flags.hpp"
 #include "scaling/find/strategy_finding.hpp"
 #include "scaling/find/what_if_effect.hpp"
 #include "scaling/jobs/progress.hpp"
@@ -92,11 +94,18 @@ int search_grids(const Typed& typed, const CLI::App& verb) try {
     const Platform platform = read_platform(question.platform, question.scales, question.software);
     print(search_text(record, effect ? what_if_text(*effect) : "",
                       memory_text(memory_course(record.point, platform), platform)) +
-          choices_text(question, record) + '\n' + run_text(record.throughput(), tokens_of(flags)));
+          idle_text(idle_flags(record, flags.options)) +
+          (question.grid ? "" : choices_text(question, record) + '\n') +
+          run_text(record.throughput(), tokens_of(flags)));
     return status_done;
   }
   nlohmann::json object = parse_json(to_json(record), "the record");
   if (effect) object["what_if"] = json_of(*effect);
+  object["without_effect"] = idle_flags(record, flags.options);
+  if (!question.grid) {
+    object["chosen_flags"] = chosen_flags(question, record.point.options);
+    object["granted"] = granted_json(record);
+  }
   if (!flags.tokens.empty()) object["run"] = json_of_run(record.throughput(), tokens_of(flags));
   print(object.dump() + '\n');
   return status_done;

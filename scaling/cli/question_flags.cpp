@@ -16,6 +16,7 @@
 #include "platforms/device_memory.hpp"
 #include "platforms/file/scale_groups.hpp"
 #include "scaling/cli/launch_flags.hpp"
+#include "scaling/records/asked_stages.hpp"
 #include "scaling/records/open_options.hpp"
 #include "scaling/systems/system.hpp"
 #include "scaling/words/amounts.hpp"
@@ -314,6 +315,16 @@ std::vector<std::int64_t> stages_of(const QuestionFlags& flags, const Question& 
   return stages;
 }
 
+// No length but those that were typed.
+void ask_for_stages_of(const QuestionFlags& flags, Question& question) {
+  const std::vector<std::int64_t> before = question.stages;
+  ask_for_stages(question);
+  if (flags.stages.empty() || question.stages == before) return;
+  throw std::runtime_error(
+      fmt::format("--stages {} leaves out what the other options ask for: pipelines of {} stages",
+                  flags.stages, fmt::join(question.stages, ", ")));
+}
+
 // As many as have the size that was typed.
 std::int64_t micro_batches_of(const QuestionFlags& flags, const Question& question) {
   if (!question.grid) {
@@ -355,6 +366,7 @@ Question question_of(const QuestionFlags& flags) {
     question.options = options_of(flags);
     ask_of_software(question, flags.software, "command line", flags.options);
     question.stages = stages_of(flags, question);
+    ask_for_stages_of(flags, question);
     refuse_idle_scales(question);
     return question;
   }
@@ -365,6 +377,7 @@ Question question_of(const QuestionFlags& flags) {
   if (!flags.software.empty()) question.software_by = "command line";
   ask_of_system(question, read_system(flags.system), {typed, "command line"},
                 read_platform(question.platform, question.scales, question.software));
+  ask_for_stages_of(flags, question);
   refuse_idle_options(flags, question.options);
   refuse_idle_scales(question);
   return question;

@@ -77,6 +77,22 @@ void refuse_idle(const StrategyFlags& flags, const CLI::App& verb) {
   }
 }
 
+// Where nobody says lengths of pipelines and options need some, all are looked at.
+std::string stages_of(const QuestionFlags& single, const StrategyFlags& flags) {
+  if (!single.stages.empty()) return single.stages;
+  for (const auto& [flag, text] : flags.options) {
+    for (const std::string& word : listed(flag, text, separator_of(flag))) {
+      StepOptions options;
+      step_fields().set(options, flag_values(step_fields().facts(), flag, {word}));
+      const bool needs_stages = options.layers_per_stage.said() ||
+                                options.order == PipelineOrder::interleaved ||
+                                options.order == PipelineOrder::message_driven;
+      if (needs_stages) return "all";
+    }
+  }
+  return "1";
+}
+
 }  // namespace
 
 bool StrategyFlags::open() const {
@@ -151,7 +167,7 @@ StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& v
   if (single.devices > 0) words.devices = std::to_string(single.devices);
   words.nodes = flags.nodes;
   words.grid = single.grid;
-  words.stages = single.stages.empty() ? "1" : single.stages;
+  words.stages = stages_of(single, flags);
   words.micro_batch_size = flags.micro_batch_size;
   words.micro_batches = flags.micro_batches;
   words.options = flags.options;

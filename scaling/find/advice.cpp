@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "scaling/records/open_options.hpp"
 #include "scaling/records/record_json.hpp"
 #include "support/json_object.hpp"
 #include "support/prose.hpp"
@@ -89,6 +90,25 @@ void choose(Advice& advice) {
   advice.chosen = order.front();
   advice.holds = excess_of(options[advice.chosen], wish) <= 1.0;
   if (order.size() > 1) advice.second = order[1];
+}
+
+std::vector<OtherAdvice> other_advice(const Advice& advice) {
+  if (advice.options.empty() || advice.wish.questions.empty()) return {};
+  std::vector<std::vector<Granted>> changes;
+  for (const AdviceOption& option : advice.options) {
+    changes.push_back(granted_changes(option.record));
+  }
+  std::vector<OtherAdvice> others;
+  for (const Granted& one : changes[advice.chosen]) {
+    Advice other = advice;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const auto same = std::ranges::find(changes[i], one.what, &Granted::what);
+      if (same != changes[i].end()) other.options[i].step_days *= 1.0 + same->change;
+    }
+    choose(other);
+    others.push_back({one, other.options[other.chosen].record.devices()});
+  }
+  return others;
 }
 
 Advice advise(const AdviceWish& wish, const ProgressWatch& watch) {
@@ -178,6 +198,11 @@ nlohmann::json json_of(const std::optional<Fact>& fact) {
 nlohmann::json json_of(const Advice& advice) {
   nlohmann::json options = nlohmann::json::array();
   for (const AdviceOption& option : advice.options) options.push_back(json_of(option));
+  nlohmann::json granted = nlohmann::json::array();
+  for (const auto& [with, devices] : other_advice(advice)) {
+    granted.push_back({{"what", with.what}, {"change", with.change}, {"devices", devices}});
+  }
+  const bool any = !advice.options.empty() && !advice.wish.questions.empty();
   return {{"format", "fourfold-advice-1"},
           {"tokens", advice.wish.tokens},
           {"deadline_days", json_of(advice.wish.deadline_days)},
@@ -189,6 +214,10 @@ nlohmann::json json_of(const Advice& advice) {
           {"holds", advice.holds},
           {"chosen", options.empty() ? nlohmann::json() : nlohmann::json(advice.chosen)},
           {"second", advice.second ? nlohmann::json(*advice.second) : nlohmann::json()},
+          {"chosen_flags", any ? chosen_flags(advice.wish.questions.front(),
+                                              advice.options[advice.chosen].record.point.options)
+                               : ""},
+          {"granted", granted},
           {"options", options},
           {"refused", advice.refused}};
 }

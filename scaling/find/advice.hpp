@@ -11,6 +11,7 @@
 #include "platforms/operation.hpp"
 #include "scaling/find/failures.hpp"
 #include "scaling/find/find_answer.hpp"
+#include "scaling/find/granted.hpp"
 #include "scaling/records/record.hpp"
 
 namespace fourfold::inline scaling::inline find {
@@ -68,6 +69,14 @@ Advice advise(const AdviceWish& wish, const ProgressWatch& watch);
 
 // Of the options that were found: fills holds, chosen and second.
 void choose(Advice& advice);
+
+// Another value of what the advice takes for granted, and the devices that would be advised with
+// it, each number of them on its grid by estimate.
+struct OtherAdvice {
+  Granted with;  // its change of the seconds of a token on the devices that are advised now
+  std::int64_t devices = 0;
+};
+std::vector<OtherAdvice> other_advice(const Advice& advice);
 
 // One object, for --json.
 nlohmann::json json_of(const Advice& advice);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "sim/estimate/estimate.hpp"
@@ -85,23 +86,51 @@ std::vector<Granted> granted_changes(const Record& record) {
   return changes;
 }
 
+namespace {
+
+constexpr double usual_tie = 0.05;
+
+// "+3 %", and 0 without a sign.
+std::string change_text(double change) {
+  const double percent = std::round(100.0 * change);
+  return percent == 0.0 ? "0 %" : fmt::format("{:+.0f} %", percent);
+}
+
+}  // namespace
+
+bool matters(const Granted& one, const Record& record) {
+  const double tie = record.bar ? record.bar->tie : usual_tie;
+  return std::max(1.0 + one.change, 1.0 / (1.0 + one.change)) - 1.0 >= tie;
+}
+
+nlohmann::json granted_json(const Record& record) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Granted& one : granted_changes(record)) {
+    list.push_back({{"what", one.what}, {"change", one.change}, {"matters", matters(one, record)}});
+  }
+  return list;
+}
+
 std::string granted_text(const std::vector<Granted>& changes, const Record& record) {
-  const double tie = record.bar ? record.bar->tie : 0.05;
   std::vector<std::string> much, little;
   for (const Granted& one : changes) {
-    const bool more = std::max(1.0 + one.change, 1.0 / (1.0 + one.change)) - 1.0 >= tie;
-    (more ? much : little).push_back(fmt::format("{} ({:+.0f} %)", one.what, 100.0 * one.change));
+    (matters(one, record) ? much : little)
+        .push_back(fmt::format("{} ({})", one.what, change_text(one.change)));
   }
-  std::string text;
+  const std::string than = record.bar ? "a tie" : change_text(usual_tie).substr(1);
+  if (much.empty() && little.empty()) return "";
+  std::string text = " On this grid, by estimate,";
   if (!much.empty()) {
-    text = fmt::format(" Of these would change the seconds of a token by more than a tie: {}.",
-                       fmt::join(much, ", "));
+    text += fmt::format(" the seconds of a token would change by more than {} with {}", than,
+                        fmt::join(much, ", "));
   }
   if (!little.empty()) {
-    text += fmt::format(" {} would not: {}.", much.empty() ? "Another value of these" : "These",
-                        fmt::join(little, ", "));
+    text += much.empty()
+                ? fmt::format(" the seconds of a token would change by less than {} with {}", than,
+                              fmt::join(little, ", "))
+                : fmt::format("; by less with {}", fmt::join(little, ", "));
   }
-  return text;
+  return text + '.';
 }
 
 }  // namespace fourfold::inline scaling::inline find

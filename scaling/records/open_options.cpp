@@ -8,11 +8,15 @@ namespace fourfold::inline scaling::inline records {
 namespace {
 
 // Each of these trades seconds for memory, so that what is usual may be far from the best.
+// Recompute, ZeRO and sequence parallelism are asked of a system; how it reduces gradients is its
+// code.
 const std::vector<Choice>& open_options() {
   static const std::vector<Choice> list{
       {"recompute", {std::string("full"), std::string("selective"), std::string("none")}},
       {"zero", {std::int64_t{0}, std::int64_t{1}, std::int64_t{3}}},
-      {"sequence_parallel", {false, true}}};
+      {"sequence_parallel", {false, true}},
+      {"gradient_reduction", {std::string("per-micro-batch"), std::string("accumulated")}},
+      {"data_reduction", {std::string("after-backward"), std::string("beside-backward")}}};
   return list;
 }
 
@@ -38,6 +42,7 @@ void leave_open(Question& question, const FieldValues& typed) {
   for (Choice choice : open_options()) {
     if (typed.contains(choice.key)) continue;
     const OptionRule* rule = question.system ? question.system->rule(choice.key) : nullptr;
+    if (rule != nullptr && rule->allowed.empty() && choice.key.ends_with("_reduction")) continue;
     if (rule != nullptr && !rule->allowed.empty()) choice.values = rule->allowed;
     if (question.system && choice.values.size() > 1) question.set_by[choice.key] = "search";
     choices.push_back(std::move(choice));

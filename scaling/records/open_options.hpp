@@ -13,7 +13,7 @@ namespace fourfold::inline scaling::inline records {
 std::vector<std::string> open_option_flags();
 
 // Gives the question a variant for each combination of what is left open: recompute, ZeRO,
-// sequence parallelism and, of a system, whatever else it allows several values of. `typed` was
+// sequence parallelism and how gradients are reduced, of a system among what it allows. `typed` was
 // decided by somebody.
 void leave_open(Question& question, const FieldValues& typed);
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "platforms/file/scale_groups.hpp"
+#include "scaling/records/asked_stages.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/point_names.hpp"
@@ -210,6 +211,7 @@ Question read_question(const json& entry, Pattern pattern) {
     question.stages.clear();  // the system's
     ask_of_system(question, read_system(pattern.system), {pattern.options, "campaign"}, platform);
   }
+  ask_for_stages(question);
   if (!pattern.grids_by.empty()) ask_for_grids_by(question, pattern.grids_by);
   return question;
 }

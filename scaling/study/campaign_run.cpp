@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "scaling/bars/sensitivity.hpp"
+#include "scaling/find/granted.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/records/record_json.hpp"
@@ -31,6 +32,7 @@
 #include "scaling/words/output.hpp"
 #include "scaling/words/toml_file.hpp"
 #include "support/exit_status.hpp"
+#include "support/json_object.hpp"
 #include "support/own_file.hpp"
 #include "support/prose.hpp"
 
@@ -126,6 +128,12 @@ std::string sensitivities(const Study& study) {
   return text;
 }
 
+std::string json_with_granted(const Record& record) {
+  nlohmann::json object = parse_json(to_json(record), "the record");
+  object["granted"] = granted_json(record);
+  return object.dump();
+}
+
 // Whether all that could be written is.
 enum class Written : std::uint8_t { whole, in_part };
 
@@ -136,9 +144,12 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
   Study study = study_of(campaign, answered);
   study.unfit = unfit_points(campaign, answered, folder);
   std::string lines;
-  for (const Record& record : answered.records) lines += to_json(record) + '\n';
+  for (const Record& record : answered.records) {
+    lines += order.answers == Answers::json_granted ? json_with_granted(record) : to_json(record);
+    lines += '\n';
+  }
   write_own_file(folder + "/table.txt", text_of(study, Width::whole));
-  print(order.answers == Answers::json ? lines : text_of(study, order.width));
+  print(order.answers == Answers::tables ? text_of(study, order.width) : lines);
   const Study drawn = with_twins(study);
   write_own_file(folder + "/summary.csv", study_csv(drawn));
   const DrawnFigures figures =

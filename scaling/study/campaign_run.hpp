@@ -14,8 +14,9 @@
 
 namespace fourfold::inline scaling::inline study {
 
-// What standard output gets: the tables, or the records that they are made of, a line of JSON each.
-enum class Answers : std::uint8_t { tables, json };
+// What standard output gets: the tables, or the records that they are made of, a line of JSON each;
+// these as they are, or with what other values of what they take for granted would change.
+enum class Answers : std::uint8_t { tables, json, json_granted };
 
 // Every count-th point, from the index-th on, for one of several jobs that share a campaign.
 struct CampaignSlice {

@@ -298,7 +298,7 @@ void write_results(const MemorisationStudy& study, const std::vector<Memorisatio
     lines += to_json(record) + "\n";
   }
   text += fmt::format("{:.1f} CPU minutes of continued training and completion\n", cpu / 60.0);
-  print(order.answers == Answers::json ? lines : text);
+  print(order.answers == Answers::tables ? text : lines);
   write_own_file(folder + "/table.txt", text);
   write_own_file(folder + "/memorisation.csv", memorisation_csv(study, series));
   say_line(draw_memorisation(folder, study.title, order.width_in));

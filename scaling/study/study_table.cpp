@@ -260,8 +260,9 @@ std::string study_table(const Study& study, Width width) {
     return study.title + "\n\n" + system_table(study, width) + '\n' + memory_table(study, width) +
            notes(study);
   }
-  return study.title + "\n\n" + format(main_table(study), width) + '\n' + notes(study) + '\n' +
-         throughput_table(study, width) + memory_table(study, width) + machine_table(study);
+  const std::string choices = study.rows.size() == 1 ? choices_of_systems(study) : "";
+  return study.title + "\n\n" + format(main_table(study), width) + '\n' + notes(study) + choices +
+         '\n' + throughput_table(study, width) + memory_table(study, width) + machine_table(study);
 }
 
 std::string study_latex(const Study& study) {

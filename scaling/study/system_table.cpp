@@ -60,6 +60,24 @@ std::string standing(const StudyRow& row, const Study& study) {
   return ties(best->bar, best->seconds(), row.record.seconds()) ? "tie" : "";
 }
 
+// The same of all rows, but for their systems.
+bool one_point(const Study& study) {
+  return std::ranges::all_of(study.rows, [&](const StudyRow& row) {
+    const StudyRow& first = study.rows.front();
+    return row.machine == first.machine && row.record.devices() == first.record.devices() &&
+           row.record.point.model.name == first.record.point.model.name;
+  });
+}
+
+// Above the table, unless the title says it.
+std::string point_of_all(const Study& study) {
+  if (!one_point(study)) return "";
+  const StudyRow& first = study.rows.front();
+  const std::string text = fmt::format("{} on {} of {}", first.record.point.model.name,
+                                       counted(first.record.devices(), "device"), first.machine);
+  return study.title == text ? "" : text + ":\n";
+}
+
 std::string ties_text(const Study& study) {
   for (const StudyRow& row : study.rows) {
     if (standing(row, study) != "tie") continue;
@@ -114,6 +132,9 @@ TextTable system_rows(const Study& study) {
                    {"fits", "%", Align::right, 4},
                    {"largest parts", "% of batch", Align::left, 1}};
   std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
+  for (std::size_t i = 0; i < 3 && one_point(study); ++i) {
+    table.columns[i].spare = 12 - static_cast<int>(i);  // a line above says it
+  }
   for (const StudyRow& row : study.rows) {
     if (same_point(row) != before) table.rows.emplace_back();
     before = same_point(row);
@@ -137,15 +158,12 @@ TextTable system_rows(const Study& study) {
   return table;
 }
 
-namespace {
-
-// Of systems side by side on one point: what was chosen and taken for granted, and with what other
-// values another would be the best.
 std::string choices_of_systems(const Study& study) {
   const auto of_first = [&](const StudyRow& row) {
     return !row.given && same_point(row) == same_point(study.rows.front());
   };
-  if (study.rows.size() < 2 || !std::ranges::all_of(study.rows, of_first)) return "";
+  const bool of_systems = !study.rows.empty() && !study.rows.front().record.system.empty();
+  if (!of_systems || !std::ranges::all_of(study.rows, of_first)) return "";
   std::vector<std::string> chosen;
   std::map<std::string, std::map<std::string, double>> seconds;  // by other value and system
   for (const StudyRow& row : study.rows) {
@@ -171,6 +189,7 @@ std::string choices_of_systems(const Study& study) {
       "{} sequences, {}.",
       fmt::join(chosen, "; "), point.model.sequence, point.global_batch,
       name(point.options.precision));
+  if (study.rows.size() == 1) return wrapped(text, page_width) + '\n';
   if (!changes.empty()) text += fmt::format(" By estimate, {}.", fmt::join(changes, "; "));
   if (!others.empty()) {
     text += fmt::format(" {} the best with {}, too, by estimate.", best + " is",
@@ -179,12 +198,10 @@ std::string choices_of_systems(const Study& study) {
   return wrapped(text, page_width) + '\n';
 }
 
-}  // namespace
-
 std::string system_table(const Study& study, Width width) {
   const bool any_given =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.given; });
-  return format(system_rows(study), width) + ties_text(study) +
+  return point_of_all(study) + format(system_rows(study), width) + ties_text(study) +
          "Grids and options are the best of each system's space by estimate" +
          (any_given ? ", but for (given): as the campaign says.\n" : ".\n") +
          choices_of_systems(study);

@@ -15,6 +15,9 @@ bool compares_systems(const Study& study);
 std::string system_label(const Record& record);
 
 TextTable system_rows(const Study& study);
+// Of systems on one point: what was chosen and taken for granted, and with what other values another
+// would be the best. Empty for others.
+std::string choices_of_systems(const Study& study);
 // With what it says below.
 std::string system_table(const Study& study, Width width);
 

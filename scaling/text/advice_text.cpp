@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "platforms/device_memory.hpp"
-#include "scaling/find/granted.hpp"
 #include "scaling/records/time_parts.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/text/choices_text.hpp"
@@ -103,24 +102,15 @@ std::string verdict(const Advice& advice) {
 
 // With which other values of what is taken for granted another number of devices would be advised.
 std::string changes_of_advice(const Advice& advice) {
-  std::vector<std::vector<Granted>> changes;
-  for (const AdviceOption& option : advice.options) {
-    changes.push_back(granted_changes(option.record));
-  }
+  const std::int64_t advised = advice.options[advice.chosen].record.devices();
   std::vector<std::string> words;
-  for (const Granted& one : changes[advice.chosen]) {
-    Advice other = advice;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      const auto same = std::ranges::find(changes[i], one.what, &Granted::what);
-      if (same != changes[i].end()) other.options[i].step_days *= 1.0 + same->change;
+  for (const auto& [with, devices] : other_advice(advice)) {
+    if (devices != advised) {
+      words.push_back(fmt::format("{} with {}", counted(devices, "device"), with.what));
     }
-    choose(other);
-    if (other.chosen == advice.chosen) continue;
-    words.push_back(
-        fmt::format("{} with {}", other.options[other.chosen].record.devices(), one.what));
   }
   if (words.empty()) return "None of these would change the number of devices.";
-  return fmt::format("Advised would be {} devices.", fmt::join(words, ", "));
+  return fmt::format("Advised would be {}.", fmt::join(words, ", "));
 }
 
 std::string choices(const Advice& advice) {

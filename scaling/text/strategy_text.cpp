@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "platforms/device_memory.hpp"
+#include "scaling/records/open_options.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
@@ -18,6 +19,22 @@ std::string gigabytes(Bytes bytes) {
   return fmt::format("{:.1f} GB", bytes.value / 1e9);
 }
 
+// Options that decide much and that nobody lists.
+std::string same_for_all(const StrategyFinding& finding) {
+  std::vector<std::string> words;
+  for (const std::string& flag : open_option_flags()) {
+    const auto& lists = finding.question.space.options;
+    const bool listed =
+        std::ranges::any_of(lists, [&](const auto& one) { return one.flag == flag; });
+    if (listed) continue;
+    words.push_back(flag + ' ' + step_fields().word(finding.question.pattern.options, flag));
+  }
+  if (words.empty()) return "";
+  return wrapped(fmt::format("All of them with {}; a list of words searches an option.",
+                             fmt::join(words, " "))) +
+         '\n';
+}
+
 std::string headline(const StrategyFinding& finding) {
   const Point& pattern = finding.question.pattern;
   std::vector<std::string> devices;
@@ -26,7 +43,7 @@ std::string headline(const StrategyFinding& finding) {
   std::string text = finding.question.title.empty() ? "" : finding.question.title + '\n';
   text += fmt::format("{} on {} devices of {}\n{}\n", pattern.model.name, fmt::join(devices, ", "),
                       pattern.platform, finding.platform.title);
-  text += fmt::format("Software {}.\n", finding.platform.software.name);
+  text += fmt::format("Software {}.\n", finding.platform.software.name) + same_for_all(finding);
   for (const auto& [key, factor] : pattern.scales) {
     text += fmt::format("What if: {} times {:g}.\n", key, factor);
   }

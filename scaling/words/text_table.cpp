@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -105,19 +106,67 @@ std::vector<std::size_t> spared(const TextTable& table) {
   return left;
 }
 
-// Texts of the last column go on in rows of their own.
-TextTable folded(TextTable table) {
+std::vector<std::size_t> widths_of(const TextTable& table) {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) widths.push_back(width_of(table, {i}));
+  return widths;
+}
+
+// Of a column of texts: its header, its longest word, in which no line ends, or what is narrow
+// anyhow.
+std::size_t narrowest(const TextTable& table, std::size_t column) {
+  constexpr std::size_t narrow = 12;
+  const auto& [header, unit, align, spare] = table.columns[column];
+  std::size_t longest = std::max({narrow, letters(header), letters(unit)});
+  for (const std::vector<std::string>& row : table.rows) {
+    std::istringstream words(row.empty() ? "" : row[column]);
+    for (std::string word; words >> word;) longest = std::max(longest, letters(word));
+  }
+  return longest;
+}
+
+// As wide as a page lets them be: the last column gives way first, as that is where texts stand,
+// and where that is not enough all that are no numbers do, the widest first.
+std::vector<std::size_t> page_widths(const TextTable& table) {
   const std::size_t last = table.columns.size() - 1;
-  const std::size_t before = width_of(without(table, last)) + gap;
-  if (!folds(table) || before + least_text > page_width) return table;
+  std::vector<std::size_t> widths = widths_of(table), least = widths;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const bool text = table.columns[i].align == Align::left;
+    if (text) least[i] = std::min(widths[i], narrowest(table, i));
+  }
+  const auto excess = [&] {
+    const std::size_t all = std::accumulate(widths.begin(), widths.end(), gap * last);
+    return all > page_width ? all - page_width : 0;
+  };
+  const std::size_t of_text = std::max(least[last], least_text);
+  if (widths[last] > of_text) widths[last] -= std::min(widths[last] - of_text, excess());
+  while (excess() > 0) {
+    std::optional<std::size_t> widest;
+    for (std::size_t i = 0; i <= last; ++i) {
+      const bool gives = widths[i] > least[i];
+      if (gives && (!widest || widths[i] > widths[*widest])) widest = i;
+    }
+    if (!widest) break;
+    --widths[*widest];
+  }
+  return widths;
+}
+
+// Texts that are wider than their columns go on in rows of their own.
+TextTable folded(TextTable table) {
+  const std::vector<std::size_t> natural = widths_of(table), widths = page_widths(table);
   std::vector<std::vector<std::string>> rows;
-  for (std::vector<std::string>& row : table.rows) {
-    std::istringstream lines(row.empty() ? "" : wrapped(row[last], page_width - before));
-    std::string line;
-    if (std::getline(lines, line)) row[last] = line;
-    rows.push_back(std::move(row));
-    while (std::getline(lines, line)) {
-      rows.emplace_back(last).push_back(line);
+  for (const std::vector<std::string>& row : table.rows) {
+    const std::size_t first = rows.size();
+    rows.push_back(row);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] == natural[i]) continue;
+      std::istringstream lines(wrapped(row[i], widths[i]));
+      std::size_t place = first;
+      for (std::string line; std::getline(lines, line); ++place) {
+        if (place == rows.size()) rows.emplace_back(row.size());
+        rows[place][i] = line;
+      }
     }
   }
   table.rows = std::move(rows);

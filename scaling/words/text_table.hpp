@@ -28,9 +28,9 @@ struct TextTable {
 };
 
 // Without columns in which no row says anything and, on a page, without those that it has no room
-// for, which are named below it; a text in the last column goes on below itself. Every line ends in
-// a newline and none in blanks. Throws std::logic_error if a row has not as many cells as there are
-// columns.
+// for, which are named below it; a text goes on below itself, in the last column first. Every line
+// ends in a newline and none in blanks. Throws std::logic_error if a row has not as many cells as
+// there are columns.
 std::string format(const TextTable& table, Width width = Width::page);
 
 // The whole table as a LaTeX tabular with the rules of booktabs, without columns that say nothing.

@@ -191,6 +191,28 @@ TEST(Advised, SaysWhichNumberIsAtWhatAndWhyOneIsNot) {
   EXPECT_THAT(said, ::testing::Contains("12 devices"));
 }
 
+// What is taken for granted, otherwise: the number that is advised then is the one that is chosen
+// among options whose days changed so.
+TEST(Advised, SaysWhatWouldChangeIt) {
+  const FailingMachine machine(1e6);
+  Advice advice =
+      advise(wish_of(machine.path(), {6, 12, 24, 48}), [](const std::string&, double) {});
+
+  const std::vector<OtherAdvice> others = other_advice(advice);
+
+  ASSERT_GT(others.size(), 2U);
+  for (const auto& [with, devices] : others) {
+    Advice other = advice;
+    for (AdviceOption& option : other.options) {
+      for (const Granted& one : granted_changes(option.record)) {
+        if (one.what == with.what) option.step_days *= 1.0 + one.change;
+      }
+    }
+    choose(other);
+    EXPECT_EQ(devices, other.options[other.chosen].record.devices()) << with.what;
+  }
+}
+
 // Without an answer it is a no where nothing fits any number that the machine has, and else a
 // failure.
 TEST(Advised, TellsANoFromAFailure) {

@@ -41,7 +41,7 @@ fits search "${point[@]}" --devices 64
 fits search "${point[@]}" --devices 64 --stages all --order 1f1b,interleaved --chunks 1,2 --zero 0,1 --influence
 fits collectives --platform frontier --devices 8 --stride 8
 fits platforms
-for of in platforms models software; do
+for of in platforms models software systems; do
   for name in $("$fourfold" "$of" --json | python3 -c 'import json, sys; print(*[one["name"] for one in json.load(sys.stdin)])'); do
     fits "$of" show "$name"
   done
@@ -49,7 +49,6 @@ done
 fits models
 fits models template
 fits systems
-fits systems megatron-core
 fits software
 fits validate --set known_runs
 fits show order --stages 4 --micro-batches 8

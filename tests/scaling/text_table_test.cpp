@@ -1,10 +1,13 @@
 // Tables fit a page: what says nothing goes, then what can be spared, and that is said.
 #include "scaling/words/text_table.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "tests/drawn_steps.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -59,6 +62,49 @@ TEST(TextTables, ATextInTheLastColumnGoesOnBelowItself) {
   EXPECT_LE(widest_line(page), page_width);
   EXPECT_THAT(page, HasSubstr("\n      word word"));
   EXPECT_THAT(page, HasSubstr("\n   b  short\n"));
+}
+
+// Of drawn columns of texts: a page holds them, and each cell still has its words in their order.
+TEST(TextTables, TextsOfAnyColumnGoOnBelowThemselves) {
+  int folded = 0;
+  for (std::int64_t number = 0; number < 300; ++number) {
+    const Draw draw(number, 0);
+    const std::int64_t columns = draw.of<std::int64_t>("columns", {2, 3, 5, 6});
+    const std::int64_t rows = draw.of<std::int64_t>("rows", {1, 2, 4});
+    TextTable table;
+    std::vector<std::vector<std::string>> words;  // by cell
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const bool text = i == 0 || draw.often(fmt::format("text {}", i), 70);
+      table.columns.push_back({fmt::format("h{}", i), "", text ? Align::left : Align::right});
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::vector<std::string> row;
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const std::string of = fmt::format("{} {} ", r, i);
+        const bool text = table.columns[static_cast<std::size_t>(i)].align == Align::left;
+        const std::int64_t count = text ? 1 + draw.below(of + "count", 25) : 1;
+        std::vector<std::string>& cell = words.emplace_back();
+        for (std::int64_t w = 0; w < count; ++w) {
+          cell.push_back(fmt::format("{}.{}.{}", r, i, w));
+        }
+        row.push_back(fmt::format("{}", fmt::join(cell, " ")));
+      }
+      table.rows.push_back(row);
+    }
+
+    const std::string page = format(table);
+
+    EXPECT_LE(widest_line(page), page_width) << page;
+    for (const std::vector<std::string>& cell : words) {
+      std::size_t place = 0;
+      for (const std::string& word : cell) {
+        place = page.find(word, place);
+        ASSERT_NE(place, std::string::npos) << word << " in\n" << page;
+      }
+    }
+    folded += page == format(table, Width::whole) ? 0 : 1;
+  }
+  EXPECT_GT(folded, 100);
 }
 
 TEST(TextTables, WideOnesHaveAllColumns) {
