@@ -9,6 +9,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -289,14 +290,18 @@ Software read_software(const std::string& name_or_path) {
 namespace {
 
 // A software that is like another is that one, but for what its own file says.
-Software base_of(const TomlReader& reader, const toml::table& file, FactSheet& sheet) {
+Software base_of(const TomlReader& reader, const toml::table& file, const std::string& path,
+                 FactSheet& sheet) {
   if (!file.contains("like")) return {};
   const std::string other = reader.text(file, "like");
-  if (parse_toml(path_of(other)).contains("like")) {
-    reader.refuse(reader.at(file, "like"),
-                  fmt::format("\"{}\" is like another itself; name that one", other));
+  std::set<std::string> before{path};
+  for (std::string next = path_of(other); before.insert(next).second;) {
+    const toml::table& table = parse_toml(next);
+    if (!table.contains("like")) return read_software(other, sheet);
+    next = path_of(TomlReader(next).text(table, "like"));
   }
-  return read_software(other, sheet);
+  reader.refuse(reader.at(file, "like"),
+                fmt::format("\"{}\" is in the end like a file that is like it", other));
 }
 
 }  // namespace
@@ -305,9 +310,9 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
   const std::string path = path_of(name_or_path);
   const toml::table& file = parse_toml(path);
   const TomlReader reader(path);
-  reader.allow_only(file,
-                    {"title", "like", "attention", "products", "dispatch_us", "maps", "memory"});
-  Software software = base_of(reader, file, sheet);
+  reader.allow_only(file, {"title", "like", "attention", "products", "beside_products",
+                           "dispatch_us", "maps", "memory"});
+  Software software = base_of(reader, file, path, sheet);
   software.path = path;
   software.name = fs::path(path).stem().string();
   software.title = reader.text(file, "title");
@@ -328,6 +333,12 @@ Software read_software(const std::string& name_or_path, FactSheet& sheet) {
     software.tuned_products =
         reader.one_of(reader.at(products, "layouts"), "layouts", {"default", "tuned"}) == "tuned";
     software.products_source = source(reader, products, "products");
+  }
+
+  if (file.contains("beside_products")) {
+    const toml::table& pieces = fact(reader, file, "beside_products", "value");
+    software.beside_products = reader.flag(pieces, "value");
+    software.beside_products_source = source(reader, pieces, "beside_products");
   }
 
   // Numbers are the machine's to scale, and their lines are this file's.

@@ -51,6 +51,9 @@ struct Software {
   // Tuned products run in the fastest layout; others pay the processor's penalties.
   bool tuned_products = false;
   std::string products_source;
+  // Gathers along x before a product, and reductions after it, go beside it piece by piece.
+  bool beside_products = false;
+  std::string beside_products_source;  // empty: nothing is said
   Seconds dispatch;  // of the host, for each kernel: a shorter one waits for the next
   std::vector<MapRule> rules;
 

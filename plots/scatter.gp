@@ -9,16 +9,21 @@ high = 750
 # Open shapes, since runs of one study lie close together; filled ones after six studies.
 shape(i) = i > 6 ? filled(i) : open(i)
 
-stats csv using (names = given('projected_s') && given('published_s') \
+# Collectives are no steps: where there are both, they are left out.
+steps = 0
+stats csv using (steps = steps + (given('projected_s') && column('memory_B') > 0), 0) nooutput
+drawn(x) = given('projected_s') && given('published_s') && (steps == 0 || column('memory_B') > 0)
+
+stats csv using (names = drawn(0) \
   ? with_text(names, strcol('study')) : names, letters = more(letters, strlen(strcol('study'))), 0) nooutput
 wide = 800 + 9 * letters
 entries = words(names) + 3; key_letters = letters; tall = 0.85
-stats csv using (column('published_s')) nooutput name 'PUBLISHED'
-stats csv using (column('projected_s')) nooutput name 'PROJECTED'
+stats csv using (drawn(0) ? column('published_s') : NaN) nooutput name 'PUBLISHED'
+stats csv using (drawn(0) ? column('projected_s') : NaN) nooutput name 'PROJECTED'
 least = (PUBLISHED_min < PROJECTED_min ? PUBLISHED_min : PROJECTED_min) / 1.3
 most = more(PUBLISHED_max, PROJECTED_max) * 1.3
 
-set title sprintf('Seconds of a step, %s against published', fidelity)
+set title sprintf('Seconds of a %s, %s against published', steps == 0 ? 'collective' : 'step', fidelity)
 set xlabel 'published, s'
 set ylabel 'projected, s'
 set logscale xy
@@ -32,7 +37,7 @@ set grid xtics ytics back lc rgb '#b8b8b8' lw 1 dashtype 1
 set key outside right center Left reverse samplen 2 spacing 1.3 noenhanced
 set style fill solid noborder
 
-projected(study) = strcol('study') eq study ? column('projected_s') : NaN
+projected(study) = strcol('study') eq study && drawn(0) ? column('projected_s') : NaN
 do for [picture in pictures] {
   load canvas
   plot '+' using 1:($1 * 0.8):($1 * 1.2) with filledcurves lc rgb '#e4e4e4' title 'within 20 %', \

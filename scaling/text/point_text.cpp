@@ -11,6 +11,7 @@
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/gpt.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline text {
@@ -54,9 +55,8 @@ std::string further_text(const Point& point) {
   if (!options.rank_order.as_numbered()) {
     text += fmt::format("; ranks lie in the order {}", options.rank_order.str());
   }
-  if (options.has_buckets()) {
-    text += fmt::format("; along data in buckets of {} elements", options.data_bucket);
-  }
+  const std::int64_t bucket = with_buckets(options, point.grid).data_bucket;
+  if (bucket > 0) text += fmt::format("; along data in buckets of {} elements", bucket);
   if (options.offloads()) {
     text += fmt::format("; optimizer on the host, buckets of {} elements", options.offload_bucket);
   }

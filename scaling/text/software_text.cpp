@@ -57,6 +57,8 @@ json json_of(const Software& software) {
       {"title", software.title},
       {"attention", {{"kernel", name(software.attention)}, {"source", software.attention_source}}},
       {"products", {{"layouts", layouts(software)}, {"source", software.products_source}}},
+      {"beside_products",
+       {{"value", software.beside_products}, {"source", software.beside_products_source}}},
       {"dispatch_s", software.dispatch.value},
       {"maps", maps},
       {"memory", memory}};
@@ -88,6 +90,13 @@ std::string software_text(const Software& software) {
   text += fmt::format("Attention {} ({}).\n", name(software.attention), software.attention_source);
   text +=
       fmt::format("Products in {} layouts ({}).\n", layouts(software), software.products_source);
+  if (!software.beside_products_source.empty()) {
+    text += fmt::format("Gathers and reductions along x {} ({}).\n",
+                        software.beside_products
+                            ? "go beside the products they belong to, piece by piece"
+                            : "are waited for",
+                        software.beside_products_source);
+  }
   text += fmt::format("The host takes {} us a kernel.\n", dispatch_text(software));
   text = wrapped(text);
   if (software.rules.empty()) {

@@ -1,10 +1,24 @@
 // Axis by axis; see options_in_effect.hpp.
 #include "schedule/program/options_in_effect.hpp"
 
+#include <algorithm>
+
 namespace fourfold::inline schedule::inline program {
+
+StepOptions with_buckets(StepOptions options, const ProcessGrid& grid) {
+  const std::int64_t members = grid.extent(Axis::data);
+  const double elements = static_cast<double>(members == 1 ? 0 : options.data_bucket_each) *
+                          static_cast<double>(members) *
+                          static_cast<double>(grid.extent(Axis::x) * grid.extent(Axis::y));
+  const double most = std::min(elements, static_cast<double>(most_in_bucket));
+  options.data_bucket = std::max(options.data_bucket, static_cast<std::int64_t>(most));
+  options.data_bucket_each = 0;
+  return options;
+}
 
 StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
   const StepOptions usual;
+  options = with_buckets(options, grid);
   if (grid.extent(Axis::data) == 1) {
     options.zero = usual.zero;
     options.data_bucket = usual.data_bucket;

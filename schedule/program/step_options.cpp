@@ -192,6 +192,12 @@ std::vector<Field<Options>> rows() {
                                      "and what ZeRO cuts weight by weight",
                              .optional = true},
                             {.least = 0, .most = most_in_bucket}, &Options::data_bucket),
+      number_field<Options>({.key = "data_bucket_each",
+                             .flag = "--data-bucket-each",
+                             .help = "of a device, for each member of its group along data, at "
+                                     "least so many elements in such a bucket; 0: says nothing",
+                             .optional = true},
+                            {.least = 0, .most = most_in_bucket}, &Options::data_bucket_each),
       text_field({.key = "rank_order",
                   .flag = "--rank-order",
                   .help = "axes, neighbours on the machine first, such as x,y,z,pipe,data"},

@@ -115,6 +115,9 @@ struct StepOptions {
   // blocks as it has room for, or of whole weights of one block; 0: block by block, and what ZeRO
   // cuts weight by weight.
   std::int64_t data_bucket = 0;
+  // Those buckets have at least so many elements of a device for each member of its group along
+  // data, so that the pieces of a long ring do not become small (Megatron-Core); 0: says nothing.
+  std::int64_t data_bucket_each = 0;
   // What is cut along data, after z (Rajbhandari et al., arXiv:1910.02054): 1 the optimizer's
   // state, 2 gradients too, reduced for every micro-batch, 3 weights too, which then do along data
   // what z does.

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "schedule/fold/pieces.hpp"
 #include "sim/conditions/conditions.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/protocol.hpp"
@@ -43,6 +44,10 @@ BytesPerSecond link_rate(const Channel& channel, const Target& target, Slice sta
 }
 
 }  // namespace
+
+bool goes_beside_products(const Software& software, const ProcessGrid& grid) {
+  return software.beside_products && grid.extent(Axis::x) > 1;
+}
 
 bool stages_differ(const Target& target) {
   const std::int64_t stages = target.grid.extent(Axis::pipe);
@@ -326,25 +331,25 @@ class Lowering {
       variance = 0.0;
       computes = false;
     };
-    for (const FoldedStep& step : body.steps) {
-      if (step.kind == IssueKind::compute) {
-        for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
-          const Kernel& kernel = classes_[static_cast<std::size_t>(c)];
-          pending += kernel.time;
-          varies.beyond_median += kernel.varies.beyond_median;
-          varies.deviation += kernel.varies.deviation;
-          variance += kernel.varies.repetition.value * kernel.varies.repetition.value;
-        }
-        computes = true;
-        continue;
-      }
+    const std::int64_t along_x = target_.grid.extent(Axis::x);
+    const auto compute = [&](std::int32_t c, std::int32_t, Piece piece) {
+      const Kernel& kernel = classes_[static_cast<std::size_t>(c)];
+      const double part = part_of_kernel(piece, along_x);
+      pending += kernel.time * part;
+      varies.beyond_median += kernel.varies.beyond_median * part;
+      varies.deviation += kernel.varies.deviation * part;
+      const double deviation = kernel.varies.repetition.value * part;
+      variance += deviation * deviation;
+      computes = true;
+    };
+    const auto communicate = [&](const FoldedStep& step) {
       if (step.kind == IssueKind::choose) {
         flush();
         push({StepKind::choose, {}, -1, 0, {}}, {});
-        continue;
+        return;
       }
       const ChannelNumber number = channel(step.channel);
-      if (shapes_[static_cast<std::size_t>(number)].members == 1) continue;
+      if (shapes_[static_cast<std::size_t>(number)].members == 1) return;
       flush();
       const bool post = step.kind == IssueKind::start;
       push({post ? StepKind::post : StepKind::wait,
@@ -354,7 +359,9 @@ class Lowering {
             {}},
            {});
       program_.max_back = std::max(program_.max_back, step.back);
-    }
+    };
+    PieceOrder(folded, body)
+        .each(goes_beside_products(target_.platform.software, target_.grid), compute, communicate);
     flush();
     run.last = static_cast<std::int32_t>(program_.steps.size());
     bodies_.push_back(run);

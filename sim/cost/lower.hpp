@@ -40,6 +40,9 @@ struct Target {
   const CollectiveTuning& tuning;  // where it applies
 };
 
+// Whether collectives along x are cut into pieces that go beside the products they belong to.
+bool goes_beside_products(const Software& software, const ProcessGrid& grid);
+
 // Whether the groups of stages may lie on links of other rates.
 bool stages_differ(const Target& target);
 

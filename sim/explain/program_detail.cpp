@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "schedule/fold/pieces.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/lower.hpp"
@@ -13,9 +14,12 @@ namespace fourfold::inline sim::inline explain {
 // A body's steps beside timed steps: kernels of neighbouring bundles share one timed step.
 class ProgramDetail::Pairing {
  public:
-  Pairing(const TimedProgram& program, const ProcessGrid& grid) : program_(program), grid_(grid) {}
+  Pairing(const TimedProgram& program, const ProcessGrid& grid, const Software& software)
+      : program_(program), grid_(grid), beside_(goes_beside_products(software, grid)) {}
 
   bool idle(const Channel& channel) const { return members(channel, grid_) == 1; }
+  bool beside_products() const { return beside_; }
+  double part(Piece piece) const { return part_of_kernel(piece, grid_.extent(Axis::x)); }
 
   // The timed step of a kernel: the next one, or the open one.
   std::int32_t compute() {
@@ -47,6 +51,7 @@ class ProgramDetail::Pairing {
 
   const TimedProgram& program_;
   const ProcessGrid& grid_;
+  bool beside_ = false;
   std::int32_t next_ = 0;
   bool open_ = false;
 };
@@ -54,7 +59,7 @@ class ProgramDetail::Pairing {
 ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
                              const TimedProgram& program)
     : program_(program), kernels_(program.steps.size()), post_names_(program.steps.size(), -1) {
-  Pairing pairing(program, point.grid);
+  Pairing pairing(program, point.grid, platform.software);
   const std::int64_t stages = point.grid.extent(Axis::pipe);
   for (std::int64_t stage = 0; stage < stages; ++stage) {
     const NamedStep step =
@@ -79,28 +84,26 @@ ProgramDetail::ProgramDetail(const Point& point, const Platform& platform,
 
 void ProgramDetail::add(const NamedStep& step, std::size_t body, const std::vector<Seconds>& times,
                         Pairing& pairing) {
-  std::size_t kernel = 0;
+  const Folded& folded = step.folded;
   std::size_t start = 0;
-  for (const FoldedStep& folded : step.folded.bodies[body].steps) {
-    if (folded.kind == IssueKind::compute) {
-      const auto timed = static_cast<std::size_t>(pairing.compute());
-      for (std::int32_t c : step.folded.bundles[static_cast<std::size_t>(folded.index)]) {
-        const Seconds time = times[static_cast<std::size_t>(c)];
-        const std::string& name = step.bodies[body].kernels.at(kernel++);
-        if (time.value > 0.0) kernels_[timed].push_back({number(name), time});
-      }
-      continue;
-    }
-    if (folded.kind == IssueKind::choose) {
+  const auto compute = [&](std::int32_t c, std::int32_t kernel, Piece piece) {
+    const auto timed = static_cast<std::size_t>(pairing.compute());
+    const Seconds time = times[static_cast<std::size_t>(c)] * pairing.part(piece);
+    const std::string& name = step.bodies[body].kernels.at(static_cast<std::size_t>(kernel));
+    if (time.value > 0.0) kernels_[timed].push_back({number(name), time});
+  };
+  const auto communicate = [&](const FoldedStep& one) {
+    if (one.kind == IssueKind::choose) {
       pairing.communicate(StepKind::choose);
-      continue;
+      return;
     }
-    const bool post = folded.kind == IssueKind::start;
+    const bool post = one.kind == IssueKind::start;
     const std::string* name = post ? &step.bodies[body].collectives.at(start++) : nullptr;
-    if (pairing.idle(step.folded.channels[static_cast<std::size_t>(folded.channel)])) continue;
+    if (pairing.idle(folded.channels[static_cast<std::size_t>(one.channel)])) return;
     const std::int32_t timed = pairing.communicate(post ? StepKind::post : StepKind::wait);
     if (post) post_names_[static_cast<std::size_t>(timed)] = number(*name);
-  }
+  };
+  PieceOrder(folded, folded.bodies[body]).each(pairing.beside_products(), compute, communicate);
   pairing.end_body();
 }
 

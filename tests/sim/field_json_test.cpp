@@ -46,7 +46,7 @@ TEST(FieldJson, WithoutAnOptionOfLaterMeansItsDefault) {
 TEST(FieldJson, IsTheTextThatRecordsHaveAlwaysHad) {
   EXPECT_EQ(
       json_of_values(step_fields().values({})).dump(),
-      R"({"attention":"fused","chunks":1,"cut_messages":false,"data_bucket":0,"data_reduction":"after-backward","grad_reduce_precision_data":"fp32",)"
+      R"({"attention":"fused","chunks":1,"cut_messages":false,"data_bucket":0,"data_bucket_each":0,"data_reduction":"after-backward","grad_reduce_precision_data":"fp32",)"
       R"("grad_reduce_precision_z":"bf16","gradient_reduction":"per-micro-batch",)"
       R"("in_flight_blocks":2,"layers_per_stage":"even","micro_batches":1,"offload_bucket":0,"order":"1f1b",)"
       R"("overlap":{"across_blocks":true,"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},)"

@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/platforms/machines_for_tests.hpp"
 
@@ -105,6 +109,50 @@ TEST_F(LinkFaultsTest, TrafficOfAFailedSwitchPairGoesThroughTheOtherSwitchesOfIt
   EXPECT_EQ(shares.size(), 2U * 30);
   EXPECT_DOUBLE_EQ(shares.at("group 1 switch 9 -> switch 31"), 1.0 / 30);
   EXPECT_DOUBLE_EQ(shares.at("group 1 switch 31 -> switch 3"), 1.0 / 30);
+}
+
+// However slow which NICs of a node are: all of them together carry what is left of them, equally
+// slow ones among them, and one that loses more never helps.
+TEST_F(LinkFaultsTest, SlowNicsOfANodeCarryWhatIsLeftOfThem) {
+  // How full the fullest NIC is with a load of 1 on each.
+  const auto fullest = [&](const std::vector<double>& left) {
+    std::vector<Degradation> slow;
+    std::vector<Failure> gone;
+    for (std::size_t nic = 0; nic < left.size(); ++nic) {
+      const std::string name = "nic:3." + std::to_string(nic);
+      if (left[nic] == 0.0) gone.push_back({name, 1});
+      if (left[nic] > 0.0 && left[nic] < 1.0) slow.push_back({name, left[nic]});
+    }
+    const FaultyLinks faults = with(slow, gone);
+    std::map<std::int32_t, double> loads;
+    for (std::size_t nic = 0; nic < left.size(); ++nic) {
+      Footprint footprint{{link("node 3 nic " + std::to_string(nic) + " out"), 1.0}};
+      faults.reroute(footprint);
+      for (const LinkShare& entry : footprint) loads[entry.link] += entry.share;
+    }
+    double most = 0.0;
+    for (const auto& [one, load] : loads) {
+      most = std::max(most, load * topology.capacity(one).value / faults.bound(one));
+    }
+    return most;
+  };
+  std::mt19937 drawn(11);
+  const auto share = [&] { return static_cast<double>(1 + drawn() % 100) / 100.0; };
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<double> left(4);
+    for (double& one : left) one = drawn() % 4 == 0 ? 0.0 : drawn() % 4 == 0 ? 1.0 : share();
+    const double sum = std::accumulate(left.begin(), left.end(), 0.0);
+    if (sum == 0.0) continue;
+    EXPECT_NEAR(fullest(left), 4.0 / sum, 1e-9 / sum) << ::testing::PrintToString(left);
+    const std::size_t one = drawn() % 4;
+    std::vector<double> worse = left;
+    worse[one] *= static_cast<double>(drawn() % 100) / 100.0;
+    if (std::accumulate(worse.begin(), worse.end(), 0.0) == 0.0) continue;
+    EXPECT_GE(fullest(worse), fullest(left) * (1 - 1e-9))
+        << ::testing::PrintToString(left) << " " << ::testing::PrintToString(worse);
+    const double alike = share();
+    EXPECT_NEAR(fullest({alike, alike, alike, alike}), 1.0 / alike, 1e-9 / alike);
+  }
 }
 
 TEST_F(LinkFaultsTest, RefusesALinkThatIsNamedTwice) {

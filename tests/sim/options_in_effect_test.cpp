@@ -23,6 +23,8 @@ const std::vector<IdleChange> changes{
     {"zero 3", Axis::data, [](StepOptions& o) { o.zero = 3; }},
     {"no zero", Axis::data, [](StepOptions& o) { o.zero = 0; }},
     {"data bucket", Axis::data, [](StepOptions& o) { o.data_bucket = 50'000'000; }},
+    {"data bucket by members", Axis::data,
+     [](StepOptions& o) { o.data_bucket_each = 50'000'000; }},
     {"reduced beside backward", Axis::data,
      [](StepOptions& o) { o.data_reduction = DataReduction::beside_backward; }},
     {"bf16 along data", Axis::data,

@@ -7,6 +7,7 @@
 #include "engine/train/flags/flags.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "support/field.hpp"
 
 namespace fourfold::inline engine::inline train::inline flags {
@@ -104,6 +105,7 @@ TrainSettings settings_of(const TrainFlags& flags) {
   settings.grid = grid_of(flags.grid, flags.ranks, std::min<std::int64_t>(cores, 2));
   step_fields().set(settings.options, usual_options());
   step_fields().set(settings.options, flags.options);
+  settings.options = with_buckets(settings.options, settings.grid);
   if (!settings.options.rank_order.as_numbered()) {
     throw std::runtime_error(
         "--rank-order cannot take effect: ranks lie where mpirun puts them, by its --map-by");
