@@ -262,16 +262,30 @@ double FaultyLinks::bound(std::int32_t link) const {
   return topology_.capacity(link).value * (free == free_.end() ? 1.0 : free->second);
 }
 
+// Ways share what a link cannot carry by what is left of each, that link's own among them; and what
+// a link of which a part is left takes fills it by so much more, as its own traffic is held to the
+// whole of it. So all NICs of a node are equally full.
 void FaultyLinks::reroute(Footprint& footprint) const {
   if (ways_.empty()) return;
+  const auto left_of = [&](const std::vector<std::int32_t>& way) {
+    double left = 1.0;
+    for (std::int32_t link : way) {
+      const auto factor = factors_.find(link);
+      if (factor != factors_.end()) left = std::min(left, factor->second);
+    }
+    return left;
+  };
   const std::size_t sound = footprint.size();
   for (std::size_t i = 0; i < sound; ++i) {
     const auto found = ways_.find(footprint[i].link);
     if (found == ways_.end() || found->second.empty()) continue;
-    const double part = footprint[i].share * (1.0 - factors_.at(found->first)) /
-                        static_cast<double>(found->second.size());
+    const double left = factors_.at(found->first);
+    double all = left;
+    for (const std::vector<std::int32_t>& way : found->second) all += left_of(way);
+    const double part = footprint[i].share * (1.0 - left) / all;
+    if (left > 0.0) footprint[i].share += part;
     for (const std::vector<std::int32_t>& way : found->second) {
-      for (std::int32_t link : way) footprint.push_back({link, part});
+      for (std::int32_t link : way) footprint.push_back({link, part * left_of(way) / kept(link)});
     }
   }
   merge(footprint);

@@ -34,9 +34,10 @@ struct LinkFaults {
 // the group's other switches, that of a group pair over all other groups. Other links have no such
 // way and cannot fail. What is gone speeds nothing up: its traffic is still no faster than over it.
 //
-// A link of which a part is left keeps that part of its traffic; the rest goes where that of a
-// link that is gone would. So a link that is gone is never better than a slow one, and a slow one
-// never better than a sound one. A link that has no other way makes all its traffic wait.
+// A link of which a part is left keeps that part of its traffic; the rest is shared, by what is left
+// of each, by the link and the ways that traffic of a link that is gone takes. So a link that is gone
+// is never better than a slow one, and a slow one never better than a sound one; and all NICs of a
+// node, equally slow, are that much slower. A link that has no other way makes all its traffic wait.
 class FaultyLinks {
  public:
   // Throws std::runtime_error with a sentence on links that the job does not have, that cannot
