@@ -64,22 +64,19 @@ assert len(pictures) == 4, pictures
 for picture in pictures:
     assert plain(text) in plain("".join(tree.parse(picture).getroot().itertext())), picture
 END
-  for launcher in slurm flux pbs; do
+  for launcher in slurm flux pbs lsf; do
     status=0
     "$fourfold" campaign script "$file" --output "out $name" --launcher $launcher --slices 1 \
       >"$folder/said" 2>&1 || status=$?
     tried=$((tried + 1))
-    if [ "$status" -ne 0 ]; then
-      says "on a line with # a job script takes letters, digits, blanks and"
-      [ $launcher != pbs ] || fail "pbs has no folder on its lines"
-      continue
-    fi
+    [ "$status" -eq 0 ] || fail "$launcher: $(cat "$folder/said")"
     rm -f "out $name"/records.slice*
     script="out $name/$launcher.sh"
     bash -n "$script" || fail "$launcher: no script for bash"
     case $launcher in
     slurm) SLURM_ARRAY_TASK_ID=1 bash "$script" ;;
     pbs) PBS_ARRAY_INDEX=1 bash "$script" ;;
+    lsf) LSB_JOBINDEX=1 bash "$script" ;;
     flux) bash "$script" ;;
     esac >"$folder/said" 2>&1 || fail "$launcher: its script failed for $name"
     [ -e "out $name/records.slice-1-of-1.jsonl" ] || fail "$launcher: its script ran something else"

@@ -6,7 +6,6 @@
 #flux: --cores-per-slot={{cores_per_rank}}
 #flux: --exclusive
 #flux: --time-limit={{minutes}}m
-#flux: --output={{folder}}/devices-{{devices}}.log
 # What your site asks for besides:
 ##flux: --bank=PROJECT
 ##flux: --queue=QUEUE
@@ -15,6 +14,7 @@
 # Binding: a rank keeps its cores (cpu-affinity=per-task); off leaves it to the system.
 # Where Flux does not start Open MPI's ranks by itself, add -o mpi=openmpi or -o pmi=pmix.
 
+exec >{{folder}}/devices-{{devices}}.log 2>&1
 cd {{directory}} || exit 2
 {{command}} --launch \
   'flux run --nodes={{nodes}} --ntasks={ranks} --cores-per-task={{cores_per_rank}} -o cpu-affinity=per-task'

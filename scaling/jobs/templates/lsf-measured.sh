@@ -6,7 +6,6 @@
 #BSUB -R "affinity[core({{cores_per_rank}})]"
 #BSUB -x
 #BSUB -W {{minutes}}
-#BSUB -o {{folder}}/devices-{{devices}}.log
 # What your site asks for besides:
 ##BSUB -P PROJECT
 ##BSUB -q QUEUE
@@ -15,6 +14,7 @@
 # Binding: a rank keeps its cores (Open MPI's PE={{cores_per_rank}}). Where nodes are asked for by
 # number, as on Summit, -nnodes {{nodes}} stands in the place of -n and -R, and jsrun in mpirun's.
 
+exec >{{folder}}/devices-{{devices}}.log 2>&1
 cd {{directory}} || exit 2
 {{command}} --launch \
   'mpirun -np {ranks} --map-by ppr:{{ranks_per_node}}:node:PE={{cores_per_rank}} --bind-to core'

@@ -4,7 +4,6 @@
 #BSUB -n 2
 #BSUB -R "span[hosts=1]"
 #BSUB -W {{minutes}}
-#BSUB -o {{folder}}/slice-%I.log
 # A slice simulates two grids at a time on two cores. What your site asks for besides:
 ##BSUB -P PROJECT
 ##BSUB -q QUEUE
@@ -12,5 +11,6 @@
 # module load PrgEnv-gnu openmpi
 
 export FOURFOLD_SLICE=${LSB_JOBINDEX}
+exec >{{folder}}/slice-${FOURFOLD_SLICE}.log 2>&1
 cd {{directory}} || exit 2
 {{command}}

@@ -14,7 +14,7 @@
 # Binding: a rank keeps its cores (Open MPI's PE={{cores_per_rank}}); MPICH's mpiexec would take
 # --ppn {{ranks_per_node}} --cpu-bind depth --depth {{cores_per_rank}}.
 
+exec >{{folder}}/devices-{{devices}}.log 2>&1
 cd {{directory}} || exit 2
 {{command}} --launch \
-  'mpirun -np {ranks} --map-by ppr:{{ranks_per_node}}:node:PE={{cores_per_rank}} --bind-to core' \
-  >{{folder}}/devices-{{devices}}.log 2>&1
+  'mpirun -np {ranks} --map-by ppr:{{ranks_per_node}}:node:PE={{cores_per_rank}} --bind-to core'

@@ -13,5 +13,6 @@
 # module load PrgEnv-gnu openmpi
 
 export FOURFOLD_SLICE=${PBS_ARRAY_INDEX:-1}
+exec >{{folder}}/slice-${FOURFOLD_SLICE}.log 2>&1
 cd {{directory}} || exit 2
-{{command}} >{{folder}}/slice-${FOURFOLD_SLICE}.log 2>&1
+{{command}}

@@ -6,7 +6,6 @@
 #SBATCH --cpus-per-task={{cores_per_rank}}
 #SBATCH --exclusive
 #SBATCH --time={{time}}
-#SBATCH --output={{folder}}/devices-{{devices}}.log
 # What your site asks for besides:
 ##SBATCH --account=PROJECT
 ##SBATCH --partition=PARTITION
@@ -17,6 +16,7 @@
 # Binding: a rank keeps its cores (--cpu-bind=cores); one rank a socket would be --cpu-bind=sockets.
 # Where srun does not start Open MPI's ranks by itself, add --mpi=pmix.
 
+exec >{{folder}}/devices-{{devices}}.log 2>&1
 cd {{directory}} || exit 2
 {{command}} --launch \
   'srun --nodes={{nodes}} --ntasks={ranks} --cpus-per-task={{cores_per_rank}} --cpu-bind=cores'

@@ -6,7 +6,6 @@
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=2
 #SBATCH --time={{time}}
-#SBATCH --output={{folder}}/slice-%a.log
 # A slice simulates two grids at a time on two cores. What your site asks for besides:
 ##SBATCH --account=PROJECT
 ##SBATCH --partition=PARTITION
@@ -16,5 +15,6 @@
 # module load PrgEnv-gnu openmpi
 
 export FOURFOLD_SLICE=${SLURM_ARRAY_TASK_ID}
+exec >{{folder}}/slice-${FOURFOLD_SLICE}.log 2>&1
 cd {{directory}} || exit 2
 {{command}}
