@@ -9,7 +9,7 @@ foreach(source schedule/models/model schedule/models/model_file schedule/models/
                schedule/models/layer_pattern schedule/models/launch_words
                platforms/platform platforms/software platforms/software_memory platforms/network/network scaling/systems/system scaling/systems/rules
                sim/question/point sim/cost/collective_tuning sim/conditions/what_ifs
-               sim/conditions/what_ifs_json scaling/words/what_if_words
+               sim/conditions/what_ifs_json scaling/words/what_if_words scaling/words/host_list scaling/words/output
                scaling/calibrate/collective_log scaling/calibrate/log_json scaling/calibrate/log_line
                scaling/calibrate/log_ranks scaling/calibrate/log_run scaling/calibrate/log_table
                scaling/calibrate/measured_file scaling/study/loss_table
@@ -22,7 +22,9 @@ foreach(source schedule/models/model schedule/models/model_file schedule/models/
 endforeach()
 add_executable(fuzz EXCLUDE_FROM_ALL ${fuzzed})
 target_compile_definitions(fuzz PRIVATE FOURFOLD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-target_compile_options(fuzz PRIVATE -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all)
+# g++ 12 calls parts of its own <regex> uninitialised where the sanitizers are on.
+target_compile_options(fuzz PRIVATE -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+                                    -Wno-maybe-uninitialized)
 target_link_options(fuzz PRIVATE -fsanitize=address,undefined)
 target_link_libraries(fuzz PRIVATE fourfold_options CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt
                                    tomlplusplus::tomlplusplus PkgConfig::MPI)
