@@ -129,10 +129,15 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
       return where + text(model.heads) +
              " heads do not divide by x = " + text(grid.extent(Axis::x)) +
              "; x must be a divisor of the heads";
-    case Misfit::key_value_heads:
+    case Misfit::key_value_heads: {
+      const std::int64_t x = grid.extent(Axis::x);
       return where + text(model.kv_heads()) +
-             " heads of keys and values do not divide by x = " + text(grid.extent(Axis::x)) +
-             "; x must be a divisor of them, as each is on one device along x only";
+             " heads of keys and values do not divide by x = " + text(x) +
+             "; x must be a divisor of them, as each is on one device along x only" +
+             (x % model.kv_heads() == 0
+                  ? "; copies of them are said in a model file with key_value_heads = " + text(x)
+                  : "");
+    }
     case Misfit::mlp:
       return where + "the MLP's " + text(model.width()) +
              " columns do not divide by x = " + text(grid.extent(Axis::x)) +

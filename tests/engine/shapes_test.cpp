@@ -351,7 +351,8 @@ TEST(Shapes, AreRefusedWhereAGridDoesNotShareThemOut) {
   Model model = as_llama(tiny_model());
   EXPECT_EQ(why(model, {4, 1, 1, 1}),
             "grid 4x1x1x1 does not fit tiny-llama: 2 heads of keys and values do not divide by x = "
-            "4; x must be a divisor of them, as each is on one device along x only");
+            "4; x must be a divisor of them, as each is on one device along x only; copies of them "
+            "are said in a model file with key_value_heads = 4");
   model.key_value_heads = 4;
   model.mlp_width = 10;
   EXPECT_EQ(why(model, {4, 1, 1, 1}),

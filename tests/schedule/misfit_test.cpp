@@ -127,6 +127,10 @@ std::string sentence(const Question& question, Misfit why) {
           "{} heads of keys and values do not divide by x = {}; x must be a divisor of them, as "
           "each is on one device along x only",
           m.key_value_heads, x);
+      if (x % m.key_value_heads == 0) {
+        text +=
+            fmt::format("; copies of them are said in a model file with key_value_heads = {}", x);
+      }
       break;
     case Misfit::mlp:
       text =
