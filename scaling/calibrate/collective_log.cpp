@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "scaling/calibrate/log_json.hpp"
+#include "scaling/calibrate/log_line.hpp"
 #include "scaling/calibrate/log_run.hpp"
 #include "support/text_file.hpp"
 
@@ -53,26 +54,35 @@ class LogReader {
 
   std::vector<LogRun> runs() {
     const std::string text = read_text_file(path_, "the log");
-    if (auto runs = runs_of_json(text, path_)) return std::move(*runs);
+    if (text.find_first_not_of(" \t\n") == std::string::npos) {
+      throw std::runtime_error(path_ + ": the log is empty");
+    }
+    if (begins_with_json(text)) return runs_of_json(text, path_);
     for (const TextLine& line : lines_of(text)) {
       number_ = line.number;
-      take(line.text);
-      if (!line.ended && run_) run_->end_without_line_feed(line.text);
+      const std::string plain = without_colours(line.text);
+      take(plain);
+      if (!line.ended && run_) run_->end_without_line_feed(plain);
     }
-    end();
+    end(0);
+    // A launcher may have had something to say first.
+    const std::size_t json = text.find("\n{");
+    if (runs_.empty() && json != std::string::npos) {
+      return runs_of_json(text.substr(json), path_);
+    }
     return std::move(runs_);
   }
 
  private:
   RunDraft& begin(LogTool tool, std::string title) {
-    end();
+    end(number_);
     if (title.empty()) title = std::exchange(program_, "");
     program_.clear();
     return run_.emplace(tool, path_, std::move(title), number_);
   }
 
-  void end() {
-    if (run_) runs_.push_back(run_->finished(given_));
+  void end(std::int64_t next) {
+    if (run_) runs_.push_back(run_->finished(given_, next));
     run_.reset();
   }
 

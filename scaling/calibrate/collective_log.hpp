@@ -38,6 +38,7 @@ struct LogRun {
   std::vector<LinkSample> links;
   std::vector<std::string> doubts;  // sentences, each with file and line
   std::string left_out;             // why it has neither samples nor links
+  bool placed_by_user = false;      // it does not say where its ranks were
 };
 
 // Throws std::runtime_error with one sentence that names file and line: no such log, none of its

@@ -83,8 +83,11 @@ double loss(const CollectiveLibrary& library, const std::vector<CollectiveSample
   return sum / static_cast<double>(samples.size());
 }
 
-// What a constant may be: fractions are at most 1, the exponent at least 1.
+// What a constant may be in a file: fractions are at most 1, the exponent at least 1.
 bool allowed(const Constant& constant) {
+  constexpr double least = 1e-6, most = 1e6;
+  const double in_file = *constant.value / constant.unit;
+  if (in_file < least || in_file > most) return false;
   const bool fraction = constant.key.find("fraction") != std::string::npos ||
                         constant.key.find("exponent_across") != std::string::npos;
   if (fraction && *constant.value > 1.0) return false;
@@ -162,6 +165,18 @@ void put_plateaus(const GroupKind& kind, const std::vector<CollectiveSample>& sa
   fit.library.*kind.rows = rows;
 }
 
+bool is_whole_node(const CollectiveLibrary& library, const std::string& table, const Plateau& row) {
+  return table == "across_at_once" && !library.across.empty() &&
+         row.devices == library.across.back().devices;
+}
+
+// Where one group has all devices of a node, none is beside it.
+void put_whole_node(CollectiveLibrary& library) {
+  std::vector<Plateau>& rows = library.across_at_once;
+  if (rows.empty() || library.across.empty()) return;
+  if (rows.back().devices < library.across.back().devices) rows.push_back(library.across.back());
+}
+
 std::string unsaid(const LibraryFit& fit) {
   return fit.whose + ": nothing that was measured says more";
 }
@@ -179,6 +194,10 @@ std::string plateau_table(const LibraryFit& fit, const GroupKind& kind, const st
                         number(row.bus_bandwidth.value / giga));
     if (const std::string key = row_key(name, row); !is_chosen(fit, key)) {
       const auto rises = fit.rising.find(key);
+      if (is_whole_node(fit.library, name, row) && rises == fit.rising.end()) {
+        text += ", source = \"definition: a group of all devices of a node has it to itself\" },\n";
+        continue;
+      }
       text +=
           fmt::format(", source = {}, unconfirmed = true",
                       toml_string(rises == fit.rising.end() ? unsaid(fit) : rises->second.words));
@@ -219,6 +238,7 @@ LibraryFit fit_library(const std::vector<CollectiveSample>& samples, const Libra
   fit.library = nccl_on_perlmutter().library;
   fit.whose = base.whose;
   for (const GroupKind& kind : group_kinds()) put_plateaus(kind, samples, base.library, fit);
+  put_whole_node(fit.library);
   fit.library.interference = base.library.interference;
   if (!fit.library.across_at_once.empty() && fit.library.across.empty()) {
     throw std::invalid_argument(

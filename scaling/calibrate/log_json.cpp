@@ -38,8 +38,16 @@ class JsonLog {
       fail("out_of_bounds says that results were wrong; its times prove nothing");
     }
     const LogGroup group = group_of(ranks(), path_);
-    if (group.members() < 2) fail("one rank alone does no collective");
-    for (const nlohmann::json& row : log_.at("results")) put(row, *kind, group, run);
+    if (group.members() < 2) {
+      run.left_out = "has one rank alone, which does no collective";
+      return {run};
+    }
+    if (group.at_once > 1 && group.nodes == 1) {
+      run.left_out = several_in_a_node;
+      return {run};
+    }
+    GrowingTimes times;
+    for (const nlohmann::json& row : log_.at("results")) put(row, *kind, group, times, run);
     if (run.samples.empty()) fail("it has no results of any size");
     return {run};
   }
@@ -55,13 +63,15 @@ class JsonLog {
       if (test.contains("bandwidth_matrix")) {
         for (const nlohmann::json& row : test.at("bandwidth_matrix")) {
           for (const nlohmann::json& cell : row) {
-            if (const auto rate = number_in(cell); rate && *rate > 0.0) cells.push_back(*rate);
+            const auto rate = cell.is_number() ? cell.get<double>() : number_in(cell);
+            if (rate && *rate > 0.0) cells.push_back(*rate);
           }
         }
       }
       const std::string what = link_of_test(name);
       if (what.empty() || cells.empty()) {
-        run.left_out = what.empty() ? "measures no link as a training step uses it" : "was not run";
+        run.left_out =
+            what.empty() ? "measures no link as a training step uses it" : "has no results";
       } else {
         run.links.push_back({what, {giga * quantile(cells, 0.5)}});
       }
@@ -99,7 +109,7 @@ class JsonLog {
   }
 
   void put(const nlohmann::json& row, CollectiveKind kind, const LogGroup& group,
-           LogRun& run) const {
+           GrowingTimes& times, LogRun& run) const {
     const double size = row.at("size");
     if (size == 0.0) return;
     const nlohmann::json& place =
@@ -119,6 +129,9 @@ class JsonLog {
           "says {:g}; the log is damaged",
           size, time, group.members(), expected, bus));
     }
+    if (const std::string doubt = times.doubt(size, time); !doubt.empty()) {
+      run.doubts.push_back(fmt::format("{}: {}", path_, doubt));
+    }
     run.samples.push_back(
         {kind, group.nodes, group.in_each, {size}, {time * micro}, group.at_once});
   }
@@ -129,9 +142,29 @@ class JsonLog {
 
 }  // namespace
 
-std::optional<std::vector<LogRun>> runs_of_json(const std::string& text, const std::string& path) {
-  const std::size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string::npos || text[begin] != '{') return std::nullopt;
+namespace {
+
+// Objects that follow one another, whatever stands between them.
+std::vector<std::string> documents_of(const std::string& text) {
+  std::vector<std::string> found;
+  std::int64_t depth = 0;
+  bool in_text = false, escaped = false;
+  for (const char letter : text) {
+    if (depth == 0 && letter == '{') found.emplace_back();
+    if (depth == 0 && letter != '{') continue;
+    found.back() += letter;
+    if (in_text) {
+      in_text = letter != '"' || escaped;
+      escaped = letter == '\\' && !escaped;
+      continue;
+    }
+    in_text = letter == '"';
+    depth += letter == '{' ? 1 : letter == '}' ? -1 : 0;
+  }
+  return found;
+}
+
+std::vector<LogRun> runs_of_document(const std::string& text, const std::string& path) {
   const auto log = json_in(text);
   if (!log) throw std::runtime_error(path + ": this JSON is damaged or was cut off");
   const JsonLog reader(*log, path);
@@ -142,6 +175,24 @@ std::optional<std::vector<LogRun>> runs_of_json(const std::string& text, const s
     throw std::runtime_error(path + ": this JSON lacks what nccl-tests and nvbandwidth write");
   }
   throw std::runtime_error(path + ": this JSON is neither of nccl-tests nor of nvbandwidth");
+}
+
+}  // namespace
+
+bool begins_with_json(const std::string& text) {
+  std::size_t begin = text.find_first_not_of(" \t\n");
+  if (begin != std::string::npos && text[begin] == '[') {
+    begin = text.find_first_not_of(" \t\n", begin + 1);
+  }
+  return begin != std::string::npos && text[begin] == '{';
+}
+
+std::vector<LogRun> runs_of_json(const std::string& text, const std::string& path) {
+  std::vector<LogRun> runs;
+  for (const std::string& document : documents_of(text)) {
+    for (LogRun& run : runs_of_document(document, path)) runs.push_back(std::move(run));
+  }
+  return runs;
 }
 
 }  // namespace fourfold::inline scaling::inline calibrate

@@ -16,14 +16,27 @@ bool is_blank(char letter) {
 }
 
 bool is_word(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0;
+  return letter == '_' || std::isalnum(static_cast<unsigned char>(letter)) != 0;
+}
+
+bool is_digit(char letter) {
+  return std::isdigit(static_cast<unsigned char>(letter)) != 0;
+}
+
+// "34.12" and "34,120" are a run as "34" is: clocks leave out what is 0.
+bool is_in_number(std::string_view text, std::size_t at) {
+  return (text[at] == '.' || text[at] == ',') && at > 0 && at + 1 < text.size() &&
+         is_digit(text[at - 1]) && is_digit(text[at + 1]);
 }
 
 // The end of the run of letters and digits, or of blanks, that begins at `at`; of a sign, the sign.
 std::size_t end_of_run(std::string_view text, std::size_t at) {
-  bool (*const alike)(char) = is_word(text[at]) ? is_word : is_blank(text[at]) ? is_blank : nullptr;
-  if (alike == nullptr) return at + 1;
-  while (at < text.size() && alike(text[at])) ++at;
+  if (is_word(text[at])) {
+    while (at < text.size() && (is_word(text[at]) || is_in_number(text, at))) ++at;
+    return at;
+  }
+  if (!is_blank(text[at])) return at + 1;
+  while (at < text.size() && is_blank(text[at])) ++at;
   return at;
 }
 
@@ -55,6 +68,15 @@ std::string lower_case(std::string text) {
 bool is_count(const std::string& word) {
   return !word.empty() &&
          std::ranges::all_of(word, [](unsigned char letter) { return std::isdigit(letter) != 0; });
+}
+
+std::string without_colours(std::string line) {
+  for (std::size_t at = line.find("\x1b["); at != std::string::npos; at = line.find("\x1b[", at)) {
+    std::size_t end = at + 2;
+    while (end < line.size() && (line[end] < '@' || line[end] > '~')) ++end;
+    line.erase(at, end + 1 - at);
+  }
+  return line;
 }
 
 LinePrefix::LinePrefix(std::string_view before) {

@@ -18,6 +18,9 @@ std::string lower_case(std::string text);
 // Digits alone.
 bool is_count(const std::string& word);
 
+// Without what colours the names of containers: "ESC[36mlauncher-0 | ESC[0m".
+std::string without_colours(std::string line);
+
 // What stands before the columns of a table stands before its rows as well, in other digits and
 // letters: "2026-11-25T19:47:34.12Z " is of the shape of "2026-11-25T19:48:01.7Z ".
 class LinePrefix {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
@@ -20,6 +21,8 @@ constexpr double micro = 1e-6, mega = 1e6, giga = 1e9;
 constexpr const char* is_none =
     "is none of the collectives of a training step, which are all-reduce, all-gather and "
     "reduce-scatter";
+constexpr const char* is_message =
+    "measures messages between ranks, of which osu_bw and osu_mbw_mr alone are read";
 
 // "AllReduce", "all_reduce" and "all-reduce" are one word.
 std::string one_word(const std::string& text) {
@@ -66,8 +69,24 @@ std::string osu_name(const std::string& title) {
   for (const std::string way : {"Non-blocking ", "Persistent "}) {
     if (name.starts_with(way)) name.erase(0, way.size());
   }
-  if (name.ends_with(" Latency")) name.erase(name.size() - 8);
+  for (const std::string end : {" Latency", " Persistent"}) {
+    if (name.ends_with(end)) name.erase(name.size() - end.size());
+  }
   return name;
+}
+
+// As nccl-tests give up: "node1: Test NCCL failure common.cu:958 'unhandled system error'".
+bool is_failure(const std::string& line) {
+  const std::size_t test = line.find(": Test ");
+  return test != std::string::npos && line.find(" failure ", test) != std::string::npos;
+}
+
+// Of OSU's benchmarks and IMB's, those that are no collectives.
+bool is_of_messages(const std::string& name) {
+  constexpr std::array messages{"Latency",  "Bandwidth", "Message Rate", "PingPong", "PingPing",
+                                "Sendrecv", "Exchange",  "Uniband",      "Biband"};
+  return std::ranges::any_of(
+      messages, [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -132,6 +151,10 @@ bool RunDraft::take(const std::string& line, std::int64_t number) {
                                line.substr(line.find("Out of bounds values"))));
     }
   }
+  if (tool_ == LogTool::nccl && failure_.empty() && !whole_ && is_failure(line)) {
+    failure_ = line.substr(line.find_first_not_of(" \t"));
+    failure_line_ = number;
+  }
   if (tool_ == LogTool::nccl && line.find("Avg bus bandwidth") != std::string::npos) {
     whole_ = true;
     return true;
@@ -140,6 +163,11 @@ bool RunDraft::take(const std::string& line, std::int64_t number) {
 }
 
 void RunDraft::take_matrix(const std::string& line) {
+  if (const std::size_t at = line.find("SUM " + title_ + " "); at != std::string::npos) {
+    const LogWords words = words_of(std::string_view(line).substr(at));
+    if (words.size() == 3) sum_ = number_in(words[2]);
+    return;
+  }
   if (const std::size_t at = line.find("memcpy "); at != std::string::npos) {
     matrix_prefix_ = LinePrefix(std::string_view(line).substr(0, at));
     return;
@@ -160,7 +188,7 @@ void RunDraft::end_without_line_feed(const std::string& line) const {
   if (table_ && !whole_) table_->refuse_half(line, last_line_);
 }
 
-LogRun RunDraft::finished(const LogRanks& given) {
+LogRun RunDraft::finished(const LogRanks& given, std::int64_t next) const {
   LogRun run;
   run.line = line_;
   run.title = tool_ == LogTool::imb           ? "IMB-MPI1 " + title_
@@ -168,31 +196,26 @@ LogRun RunDraft::finished(const LogRanks& given) {
               : tool_ == LogTool::osu         ? title_
                                               : title_ + (title_.empty() ? "" : "_perf");
   if (tool_ == LogTool::nvbandwidth) {
-    const std::string what = link_of_test(title_);
-    if (what.empty() || cells_.empty()) {
-      run.left_out = what.empty() ? "measures no link as a training step uses it" : "was not run";
-    } else {
-      run.links.push_back({what, {giga * quantile(cells_, 0.5)}});
-    }
+    put_matrix(run);
     return run;
   }
   const std::string name = tool_ == LogTool::osu ? osu_name(title_) : title_;
   const auto kind = tool_ == LogTool::nccl && name.empty() ? collective_in_file_name(path_)
                                                            : collective_named(name);
   if (tool_ == LogTool::osu && (name == "Bandwidth" || name.starts_with("Multiple Bandwidth"))) {
-    put_links(run);
+    put_links(run, next);
     return run;
   }
   if (!kind && !name.empty()) {
-    run.left_out = is_none;
+    run.left_out = tool_ != LogTool::nccl && is_of_messages(name) ? is_message : is_none;
     return run;
   }
-  if (table_) table_->finish();
-  if (!has_rows()) fail(line_, "the run that begins here ended before its first result");
-  if (tool_ == LogTool::nccl && !whole_) {
-    fail(table_->rows().back().line,
-         "after this row the line \"# Avg bus bandwidth\" is missing, with which nccl-tests and "
-         "rccl-tests end; the log was cut off");
+  check_end(next);
+  if (kind && table_->reduces() == (*kind == CollectiveKind::all_gather)) {
+    fail(table_->rows().front().line,
+         fmt::format("the column redop is not that of {}, as which the run was named; give the "
+                     "whole log, or name the file after its collective, as in all_gather_perf.txt",
+                     fourfold::name(*kind)));
   }
   if (!kind) {
     fail(line_,
@@ -206,12 +229,58 @@ LogRun RunDraft::finished(const LogRanks& given) {
   if (run.title.empty()) run.title = fourfold::name(*kind);
   const LogGroup group = this->group(given);
   if (group.at_once > 1 && group.nodes == 1) {
-    run.left_out = "has several groups inside a node at once, of which no constant speaks";
+    run.left_out = several_in_a_node;
     return run;
   }
-  if (group.members() < 2) fail(line_, "one rank alone does no collective");
+  if (group.members() < 2) {
+    run.left_out = "has one rank alone, which does no collective";
+    return run;
+  }
+  run.placed_by_user = ranks_.empty();
   put_samples(*kind, group, run);
   return run;
+}
+
+void RunDraft::check_end(std::int64_t next) const {
+  if (!failure_.empty()) fail(failure_line_, fmt::format("the run failed: \"{}\"", failure_));
+  if (table_) table_->finish();
+  if (!has_rows()) {
+    fail(line_, "the run that begins here ended before its first result" +
+                    (next == 0 ? std::string()
+                               : fmt::format("; line {} begins another: one was cut off, or two "
+                                             "wrote into one log at once",
+                                             next)));
+  }
+  if (tool_ != LogTool::nccl || whole_) return;
+  fail(table_->rows().back().line,
+       "after this row the line \"# Avg bus bandwidth\" is missing, with which nccl-tests and "
+       "rccl-tests end; the log was cut off");
+}
+
+// nvbandwidth ends a matrix with the sum of its cells.
+void RunDraft::put_matrix(LogRun& run) const {
+  const std::string what = link_of_test(title_);
+  if (what.empty()) {
+    run.left_out = "measures no link as a training step uses it";
+    return;
+  }
+  if (cells_.empty() && !sum_) {
+    run.left_out = "has no results";
+    return;
+  }
+  if (!sum_)
+    fail(line_,
+         fmt::format(
+             "the line \"SUM {}\" is missing below the matrix of this test; the log was cut off",
+             title_));
+  double sum = 0.0;
+  for (const double cell : cells_) sum += cell;
+  if (differs(sum, *sum_)) {
+    fail(line_, fmt::format("the matrix of this test adds up to {:.2f} GB/s, but the line \"SUM "
+                            "{}\" says {:g}; the log is damaged",
+                            sum, title_, *sum_));
+  }
+  run.links.push_back({what, {giga * quantile(cells_, 0.5)}});
 }
 
 LogGroup RunDraft::group(const LogRanks& given) const {
@@ -244,8 +313,7 @@ void RunDraft::put_samples(CollectiveKind kind, const LogGroup& group, LogRun& r
   // MPI benchmarks count what a rank brings to an all-gather, nccl-tests what it gets.
   const bool per_rank = tool_ != LogTool::nccl && kind == CollectiveKind::all_gather;
   const double scale = per_rank ? static_cast<double>(group.members()) : 1.0;
-  const LogRow* longest = nullptr;
-  const LogRow* before = nullptr;
+  GrowingTimes times;
   for (const LogRow& row : table_->rows()) {
     if (row.busbw) {
       const double expected = row.size / row.time * 1e-3 * part_sent(kind, group.members());
@@ -257,25 +325,16 @@ void RunDraft::put_samples(CollectiveKind kind, const LogGroup& group, LogRun& r
                          row.size, row.time, group.members(), expected, *row.busbw));
       }
     }
-    if (before != nullptr && row.size <= before->size)
-      longest = nullptr;  // once more from the start
-    constexpr double noise = 0.9;
-    if (longest != nullptr && row.time < noise * longest->time) {
-      run.doubts.push_back(
-          fmt::format("{}:{}: {:.0f} bytes took {:g} us, but {:.0f} bytes {:g} us; "
-                      "doubt one of the two",
-                      path_, row.line, row.size, row.time, longest->size, longest->time));
+    if (const std::string doubt = times.doubt(row.size, row.time); !doubt.empty()) {
+      run.doubts.push_back(fmt::format("{}:{}: {}", path_, row.line, doubt));
     }
-    if (longest == nullptr || row.time > longest->time) longest = &row;
-    before = &row;
     run.samples.push_back(
         {kind, group.nodes, group.in_each, {row.size * scale}, {row.time * micro}, group.at_once});
   }
 }
 
-void RunDraft::put_links(LogRun& run) const {
-  if (table_) table_->finish();
-  if (!has_rows()) fail(line_, "the run that begins here ended before its first result");
+void RunDraft::put_links(LogRun& run, std::int64_t next) const {
+  check_end(next);
   run.links.push_back({"rank to rank", {mega * table_->rows().back().rate}, pairs_});
 }
 

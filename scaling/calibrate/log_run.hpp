@@ -10,6 +10,9 @@
 
 namespace fourfold::inline scaling::inline calibrate {
 
+inline constexpr const char* several_in_a_node =
+    "has several groups inside a node at once, of which no constant speaks";
+
 // The collective of a training step that is named so: "all_reduce", "Allreduce", "Reduce_scatter",
 // "Non-blocking Allgather"; "Allgatherv" and "Neighborhood Allgather" are others.
 std::optional<CollectiveKind> collective_named(const std::string& name);
@@ -38,8 +41,9 @@ class RunDraft {
   // The file ends in this line, which may be half of one.
   void end_without_line_feed(const std::string& line) const;
 
-  // `given`: where its ranks were, if it does not say it.
-  LogRun finished(const LogRanks& given);
+  // `given`: where its ranks were, if it does not say it. `next`: the line that begins another run,
+  // or 0.
+  LogRun finished(const LogRanks& given, std::int64_t next) const;
 
  private:
   [[noreturn]] void fail(std::int64_t line, const std::string& what) const;
@@ -48,7 +52,9 @@ class RunDraft {
   LogGroup group(const LogRanks& given) const;
   LogGroup group_of_processes(const LogRanks& given) const;
   void put_samples(CollectiveKind kind, const LogGroup& group, LogRun& run) const;
-  void put_links(LogRun& run) const;
+  void put_links(LogRun& run, std::int64_t next) const;
+  void put_matrix(LogRun& run) const;
+  void check_end(std::int64_t next) const;
 
   LogTool tool_;
   std::string path_, title_;
@@ -56,11 +62,14 @@ class RunDraft {
   std::vector<RankLine> ranks_;
   std::int64_t processes_ = 0, groups_ = 1, pairs_ = 1;
   std::optional<LogTable> table_;
-  bool whole_ = false;  // nccl-tests' last line was read
+  bool whole_ = false;   // nccl-tests' last line was read
+  std::string failure_;  // what a benchmark said when it gave up
+  std::int64_t failure_line_ = 0;
   std::int64_t last_line_ = 0;
   LinePrefix matrix_prefix_;
   std::size_t matrix_columns_ = 0;
   std::vector<double> cells_;  // of nvbandwidth's matrix, GB/s
+  std::optional<double> sum_;  // that it prints below
 };
 
 }  // namespace fourfold::inline scaling::inline calibrate

@@ -32,14 +32,22 @@ class LogTable {
   bool take(const std::string& line, std::int64_t number);
   // Refuses a row that never ended.
   void finish() const;
-  // Refuses half a size at the end of a file, where nothing says that it is whole.
+  // Refuses half a size or number at the end of a file, where nothing says that it is whole.
   void refuse_half(const std::string& line, std::int64_t number) const;
   const std::vector<LogRow>& rows() const { return rows_; }
+  // Whether elements were combined; unknown where no column says how.
+  std::optional<bool> reduces() const { return reduces_; }
 
  private:
   [[noreturn]] void fail(std::int64_t line, const std::string& what) const;
   bool begins_row(const LogWords& words) const;
+  bool continues_row(const LogWords& words) const;
+  void refuse_hidden_row(const std::string& line, std::int64_t number) const;
+  LogWords cells_of(const LogWords& words) const;
   std::optional<std::size_t> column(const std::string& name) const;
+  template <class Names>
+  std::optional<std::size_t> first_of(const Names& names) const;
+  std::optional<std::size_t> measured_column() const;
   double cell(std::size_t at) const;
   double cell(const std::string& name) const;
   void put_row();
@@ -53,6 +61,17 @@ class LogTable {
   std::int64_t line_ = 0;              // at which that began
   std::vector<std::size_t> decimals_;  // by column
   std::vector<LogRow> rows_;
+  std::optional<bool> reduces_;
+};
+
+// Rows as they come: a larger message in less time is doubted.
+class GrowingTimes {
+ public:
+  // Bytes and us. Empty: no doubt.
+  std::string doubt(double size, double time);
+
+ private:
+  double last_size_ = 0.0, longest_ = 0.0, size_of_longest_ = 0.0;
 };
 
 // Both are printed with two decimals, times and rates.

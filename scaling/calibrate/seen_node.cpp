@@ -45,12 +45,14 @@ void share_nics(const std::vector<std::vector<std::int64_t>>& nearness, SeenNode
   std::erase_if(node.nics, [](const auto& devices) { return devices.empty(); });
 }
 
-// Terminals underline the heading.
+// Terminals underline the heading; what is copied from one may have lost the letter that begins it.
 std::string without_escapes(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[') {
-      i = std::min(text.find('m', i), text.size() - 1);
+    const std::size_t open = text[i] == '\x1b' ? i + 1 : i;
+    const std::size_t end = text.find_first_not_of("0123456789;", open + 1);
+    if (open < text.size() && text[open] == '[' && end != std::string::npos && text[end] == 'm') {
+      i = end;
     } else {
       plain += text[i];
     }
@@ -105,6 +107,7 @@ void put_links(const Relations& relations, SeenNode& node) {
 struct SeenObject {
   std::vector<std::int64_t> path;  // numbers of the objects around it, outermost first
   std::string name, index;         // hwloc's own number of it, as text
+  std::string kind;                // "3" in hwloc 2, "OpenFabrics" in 3
 };
 
 std::vector<SeenObject> devices_in(const std::vector<XmlTag>& tags) {
@@ -114,7 +117,9 @@ std::vector<SeenObject> devices_in(const std::vector<XmlTag>& tags) {
   for (const XmlTag& tag : tags) {
     if (tag.name == "/object" && !around.empty()) around.pop_back();
     if (tag.name != "object") continue;
-    if (tag["type"] == "OSDev") found.push_back({around, tag["name"], tag["gp_index"]});
+    if (tag["type"] == "OSDev") {
+      found.push_back({around, tag["name"], tag["gp_index"], tag["osdev_type"]});
+    }
     if (!tag.closed) around.push_back(number++);
   }
   return found;
@@ -137,6 +142,19 @@ std::vector<SeenObject> of_family(const std::vector<SeenObject>& all,
     if (!found.empty()) return found;
   }
   return {};
+}
+
+// Adapters of whatever name that hwloc takes for such of a fast network; by their names those that
+// it takes for Ethernet's.
+std::vector<SeenObject> adapters_in(const std::vector<SeenObject>& all) {
+  std::vector<SeenObject> found;
+  for (const SeenObject& one : all) {
+    const bool fabric = one.kind == "3" || one.kind.find("OpenFabrics") != std::string::npos;
+    const bool again = std::ranges::find(found, one.path, &SeenObject::path) != found.end();
+    if (fabric && !again) found.push_back(one);
+  }
+  if (!found.empty()) return found;
+  return of_family(all, std::array{"mlx5_", "cxi", "hsi", "hsn", "hfi1_", "bnxt_re", "ib"});
 }
 
 // A matrix of bandwidths between objects, in MB/s: NVLinkBandwidth, XGMIBandwidth, XeLinkBandwidth.
@@ -278,8 +296,7 @@ SeenNode node_of_hwloc(const std::string& text, const std::string& where) {
   const std::vector<XmlTag> tags = xml_tags(text);
   const std::vector<SeenObject> all = devices_in(tags);
   const auto devices = of_family(all, std::array{"cuda", "rsmi", "ze", "nvml"});
-  const auto nics =
-      of_family(all, std::array{"mlx5_", "cxi", "hsi", "hsn", "hfi1_", "bnxt_re", "ib"});
+  const auto nics = adapters_in(all);
   if (devices.empty()) {
     fail(where,
          "the topology has no cuda0, rsmi0, ze0 or nvml0; write it on a node with devices, with "
@@ -298,7 +315,23 @@ SeenNode node_of_hwloc(const std::string& text, const std::string& where) {
   }
   share_nics(nearness, node);
   if (const auto matrix = matrix_in(tags)) put_links(*matrix, all, devices, where, node);
+  node.saw_links = node.devices == 1 || !node.links.empty() || node.switch_port_GBps > 0.0;
+  for (std::int64_t a = 0; !node.saw_links && a < node.devices; ++a) {
+    for (std::int64_t b = a + 1; b < node.devices; ++b) {
+      node.links.push_back({a, b, "PCIe", pcie_GBps});
+    }
+  }
   return node;
+}
+
+std::string taken_for_granted(const SeenNode& node) {
+  std::string text;
+  if (node.nics.empty()) text = "no NIC, so each device has one";
+  if (!node.saw_links) {
+    text += text.empty() ? "" : "; ";
+    text += "no links between devices, so they are joined by PCIe";
+  }
+  return text.empty() ? "" : node.source + " shows " + text;
 }
 
 std::string node_toml(const SeenNode& node) {
@@ -323,7 +356,12 @@ std::string node_toml(const SeenNode& node) {
     }
     text += "]\n";
   }
-  text += "\n[node.nics]\n" + list;
+  text += "\n[node.nics]\n";
+  text += node.nics.empty() && !told
+              ? fmt::format("source = {}\nunconfirmed = true\nentries = [\n",
+                            toml_string("assumption: " + node.source +
+                                        " shows no NIC, so each device has one"))
+              : list;
   std::vector<std::vector<std::int64_t>> nics = node.nics;
   for (std::int64_t device = 0; node.nics.empty() && device < node.devices; ++device)
     nics.push_back({device});
@@ -355,7 +393,11 @@ std::string template_of_node(const SeenNode& node, TemplateShape shape) {
   const std::string text = with_tables(platform_template(shape), "node", node_toml(node), {});
   const std::string plateau = fmt::format("[{{ devices = {}, bus_bandwidth_GBps = {:.4g} }}]",
                                           node.devices, ring_GBps(node));
-  return with_value(text, {"library", "in_node", "entries"}, plateau).value_or(text);
+  const std::string title =
+      fmt::format("My machine: {} device{} per node, as {} shows {}", node.devices,
+                  node.devices == 1 ? "" : "s", node.source, node.devices == 1 ? "it" : "them");
+  const std::string named = with_value(text, {"title"}, toml_string(title)).value_or(text);
+  return with_value(named, {"library", "in_node", "entries"}, plateau).value_or(named);
 }
 
 }  // namespace fourfold::inline scaling::inline calibrate

@@ -24,6 +24,7 @@ struct SeenNode {
   // Of the NICs, if the source tells rates; otherwise those of links are typical of their kind.
   std::vector<double> nic_rates_GBps;
   std::string source;  // who saw it
+  bool saw_links = true;
 };
 
 // Throw std::runtime_error with a sentence that begins with `where`.
@@ -34,6 +35,8 @@ SeenNode node_of_hwloc(const std::string& text, const std::string& where);
 std::string node_toml(const SeenNode& node);
 // What a ring of all its devices may carry, as typical of its links.
 double ring_GBps(const SeenNode& node);
+// What was taken for granted, as the source shows no NIC or no link; empty if it shows both.
+std::string taken_for_granted(const SeenNode& node);
 // A template of a platform file for such nodes, with that node in it.
 std::string template_of_node(const SeenNode& node, TemplateShape shape);
 

@@ -115,7 +115,7 @@ std::string line_of(const LogRun& run, const std::string& log) {
 // What a machine's file says of a link that a log measured, replaced. Of links between ranks it has
 // no number of its own.
 std::string with_links(std::string text, const std::vector<LogRun>& runs,
-                       std::vector<std::string>& changed) {
+                       std::vector<std::string>& changed, std::string& said) {
   const std::pair<const char*, TomlPath> keys[]{{"host to device", {"processor", "host_link_GBps"}},
                                                 {"device to device", {"node", "switch_port_GBps"}}};
   for (const auto& [what, path] : keys) {
@@ -132,6 +132,9 @@ std::string with_links(std::string text, const std::vector<LogRun>& runs,
     if (auto edited = with_value(text, path, value)) {
       text = std::move(*edited);
       changed.push_back(fmt::format("{}", fmt::join(path, ".")));
+    } else {
+      said += fmt::format("The machine has no {}: what the logs say of it is not used.\n",
+                          fmt::join(path, "."));
     }
   }
   return text;
@@ -179,7 +182,7 @@ int fit_logs(const Typed& typed) {
   }
   const std::vector<CollectiveSample> samples = samples_of(runs);
   std::vector<std::string> chosen, faults;
-  if (!text.empty()) text = with_links(std::move(text), runs, chosen);
+  if (!text.empty()) text = with_links(std::move(text), runs, chosen, said);
   if (samples.empty() && chosen.empty()) {
     print(said);
     throw std::runtime_error(
@@ -218,8 +221,8 @@ int fit_logs(const Typed& typed) {
     return status_no;
   }
   write_whole_file(typed.order.out, text);
-  print(wrapped(fmt::format("Chosen: {}. Everything else is {}, marked unconfirmed.",
-                            fmt::join(chosen, ", "), base.whose)) +
+  print(wrapped(fmt::format("Chosen: {}. Everything else is {}{}.", fmt::join(chosen, ", "),
+                            base.whose, samples.empty() ? "" : ", marked unconfirmed")) +
         fmt::format("\n{} has {}.\n", typed.order.out,
                     typed.base.empty()
                         ? "the [library] tables, for a platform file; with --platform a machine's "

@@ -34,8 +34,9 @@ std::string nccl_log(const std::string& program, const std::vector<int>& ranks, 
   for (const double size : {0.0, 1024.0, 1048576.0, 268435456.0}) {
     const double time = size == 0 ? 4.0 : 20.0 + size / 1e4;
     const double rate = size / time * 1e-3;
-    text += fmt::format("{:.0f} 256 float sum -1 {:.2f} {:.2f} {:.2f} 0 {:.2f} {:.2f} {:.2f} N/A\n",
-                        size, time, rate, rate * part, time * 1.1, rate / 1.1, rate * part / 1.1);
+    text += fmt::format("{:.0f} 256 float {} -1 {:.2f} {:.2f} {:.2f} 0 {:.2f} {:.2f} {:.2f} N/A\n",
+                        size, program.starts_with("all_gather") ? "none" : "sum", time, rate,
+                        rate * part, time * 1.1, rate / 1.1, rate * part / 1.1);
   }
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 61.3\n#\n";
 }

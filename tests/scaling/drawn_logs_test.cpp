@@ -49,13 +49,9 @@ const std::vector<Prefix>& prefixes() {
     return fmt::format("{:02}:{:02}:{:02}", 9 + line / 3600, line / 60 % 60, line % 60);
   };
   static const std::vector<Prefix> all{
-      [](auto) { return ""; },
-      [](auto) { return "0: "; },
-      [](auto) { return " 0: "; },
-      [](auto) { return "[0] "; },
-      [](auto) { return "[1,0]<stdout>: "; },
-      [](auto) { return "[prterun-9n04-33@1,0]<stdout>:"; },
-      [](auto) { return "launcher-0  | "; },
+      [](auto) { return ""; }, [](auto) { return "0: "; }, [](auto) { return " 0: "; },
+      [](auto) { return "[0] "; }, [](auto) { return "[1,0]<stdout>: "; },
+      [](auto) { return "[prterun-9n04-33@1,0]<stdout>:"; }, [](auto) { return "launcher-0  | "; },
       [](auto) { return "[pod/nccl-launcher-7x2/main] "; },
       [=](auto line) {
         return fmt::format("2026-11-25T{}.{}Z ", seconds(line), 1 + line * 7 % 991);
@@ -65,7 +61,13 @@ const std::vector<Prefix>& prefixes() {
         return fmt::format("Nov {} {} 12node7 slurmstepd[31{}]: ", 5 + line / 9, seconds(line),
                            line);
       },
-      [](auto line) { return fmt::format("{}.{:06} ", 1764100054 + line, line * 37 % 1000000); }};
+      [](auto line) { return fmt::format("{}.{:06} ", 1764100054 + line, line * 37 % 1000000); },
+      // A clock that leaves out a fraction of 0, and a name in colour.
+      [=](auto line) {
+        return fmt::format("2026-11-25T{}{}Z ", seconds(line),
+                           line % 3 == 0 ? "" : fmt::format(".{}", line * 7 % 991));
+      },
+      [](auto) { return "\x1b[36mworker_0-1 | \x1b[0m"; }};
   return all;
 }
 
@@ -100,6 +102,13 @@ std::string chatter(Draws& draws, std::int64_t i) {
   return draws.one_of(all);
 }
 
+// What other output puts behind a piece of a row.
+const std::vector<std::string> interruptions{
+    "4node:77:78 [0] NCCL INFO Connected all rings",
+    "n7:77:78 [0] transport/net_ib.cc:123 NCCL WARN a link is down",
+    "[2026-11-25 10:00:00] ip-10-0-0-1:77:78 [0] misc/socket.cc:1 NCCL WARN again",
+    "[1764100054.123] [node:77:0] ucp_context.c:1 UCX  WARN network devices"};
+
 std::vector<std::pair<double, std::string>> sizes_and_times(Draws& draws, double latency) {
   std::vector<std::pair<double, std::string>> rows;
   for (double size = 1024 << draws.below(4); size < 1e9;
@@ -129,11 +138,15 @@ void nccl_run(Draws& draws, Drawn& into) {
         fmt::format("{}n0", 10 + rank / each), cgroups ? 0 : rank % each, 16 + rank % each));
   }
   say("#                                out-of-place                       in-place");
-  say(old ? "#       size         count    type     time   algbw   busbw  error     time   algbw   "
-            "busbw  error"
-          : "#       size         count      type   redop    root     time   algbw   busbw #wrong  "
-            "   "
-            "time   algbw   busbw #wrong");
+  const bool stamped = !old && draws.below(4) == 0;
+  const std::string stamp = stamped ? "  2026-11-25 10:00:00" : "";
+  say((old ? "#       size         count    type     time   algbw   busbw  error     time   algbw  "
+             " "
+             "busbw  error"
+           : "#       size         count      type   redop    root     time   algbw   busbw #wrong "
+             " "
+             "   time   algbw   busbw #wrong") +
+      std::string(stamped ? "  timestamp" : ""));
   say("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)");
   for (const auto& [size, time] : sizes_and_times(draws, 20.0)) {
     const double us = std::stod(time), rate = size / us * 1e-3;
@@ -141,13 +154,20 @@ void nccl_run(Draws& draws, Drawn& into) {
         fmt::format("  {}  {:6.2f}  {:6.2f}  {:>5}", time, rate,
                     rate * part_sent(named.kind, members), old ? "0e+00" : "0");
     const std::string head = fmt::format("{:12.0f}  {:12.0f}  {:>8}", size, size / 4, "float") +
-                             (old ? "" : "     sum      -1");
-    if (!old && draws.below(8) == 0) {
-      say(head + "4node:77:78 [0] NCCL INFO Connected all rings");
-      say("n7:77:78 [1] NCCL INFO comm 0x5 rank 1 nranks 4");
-      say(body + body);
+                             (old                                        ? ""
+                              : named.kind == CollectiveKind::all_gather ? "    none      -1"
+                                                                         : "     sum      -1");
+    const std::int64_t pieces = old ? 1 : draws.below(8);
+    if (pieces == 0) {
+      say(head + draws.one_of(interruptions));
+      say("10n0:77:78 [1] NCCL INFO comm 0x5 rank 1 nranks 4");
+      say(body + body + stamp);
+    } else if (pieces == 2) {
+      say(head + draws.one_of(interruptions));
+      say(body + draws.one_of(interruptions));
+      say(body + stamp);
     } else {
-      say(head + body + body);
+      say(head + body + body + stamp);
     }
     if (draws.below(5) == 0) say(chatter(draws, std::ssize(into.lines)));
     into.samples.push_back({named.kind, nodes, each / groups, {size}, {us * 1e-6}, groups});
@@ -174,7 +194,8 @@ void osu_run(Draws& draws, const LogRanks& given, Drawn& into) {
        "MPI_Wait(us)    Pure Comm.(us)        Overlap(%)",
        "9.00 8.00 7.00 6.00 5.00 {1} 3.00"}});
   say("");
-  say(fmt::format("# OSU {} {} Latency Test v7.4", columns.title, named.mpi));
+  say(fmt::format("# OSU {} {}{} Latency Test v7.4", columns.title, named.mpi,
+                  draws.below(4) == 0 ? " Persistent" : ""));
   say("# Datatype: MPI_CHAR.");
   say(fmt::format("# Size       {}", columns.names));
   const double scale = named.kind == CollectiveKind::all_gather
@@ -329,8 +350,10 @@ TEST(DrawnLogs, OfJsonAndOfLinksAreRead) {
       "24500.00\n"
       "# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n# [ pairs: 4 ] [ window size: 64 ]\n"
       "# Size                  MB/s        Messages/s\n4194304  96000.00  22888.18\n"
-      "# OSU MPI Bcast Latency Test v7.3\n# Size  Avg Latency(us)\n4  1.00\n");
-  ASSERT_EQ(links.size(), 4u);
+      "# OSU MPI Bcast Latency Test v7.3\n# Size  Avg Latency(us)\n4  1.00\n"
+      "# OSU MPI Bi-Directional Bandwidth Test v7.3\n# Size  Bandwidth (MB/s)\n4  1.00\n");
+  ASSERT_EQ(links.size(), 5u);
+  EXPECT_THAT(links[4].left_out, HasSubstr("messages"));
   EXPECT_NEAR(links[0].links.at(0).rate.value, 55.55e9, 0.06e9);
   EXPECT_DOUBLE_EQ(links[1].links.at(0).rate.value, 24.5e9);
   EXPECT_EQ(links[2].links.at(0).pairs, 4);

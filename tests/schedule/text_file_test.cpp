@@ -44,8 +44,8 @@ TEST_F(TextFile, TellsALastLineThatIsCutOff) {
   EXPECT_EQ(lines_of("a\nb").back().text, "b");
   EXPECT_EQ(lines_of("a\n\n").size(), 2U);
   EXPECT_TRUE(lines_of("").empty());
-  write_whole_file(path_, "a\rb\r");  // which ends no line
-  EXPECT_EQ(read_text_file(path_), "a\rb\r");
+  write_whole_file(path_, "a\rb\n");  // which ends no line
+  EXPECT_EQ(read_text_file(path_), "a\rb\n");
 }
 
 TEST_F(TextFile, ThatIsAbsentMayHaveNoLinesButOneThatCannotBeReadIsRefused) {

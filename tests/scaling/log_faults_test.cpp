@@ -1,0 +1,287 @@
+// Logs that are not whole, not one, or not what their name says: each is refused with its own
+// cause, and no row is lost without a word. And what a fit makes of odd times fits into a file.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "scaling/calibrate/collective_log.hpp"
+#include "scaling/calibrate/library_fit.hpp"
+#include "schedule/collectives/collective.hpp"
+#include "support/random.hpp"
+#include "support/text_file.hpp"
+#include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
+
+namespace fourfold::tests {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+std::int64_t drawn(std::uint64_t seed, std::uint64_t place, std::int64_t limit) {
+  return static_cast<std::int64_t>(random_at(seed, 7, place) % static_cast<std::uint64_t>(limit));
+}
+
+class LogFaults : public ::testing::Test {
+ protected:
+  std::vector<CollectiveSample> samples(const std::string& text) { return samples_of(read(text)); }
+  std::string refused(const std::string& text) {
+    return refusal<std::exception>([&] { read(text); });
+  }
+  std::vector<LogRun> read(const std::string& text) {
+    write_content(folder_.file("log.txt"), text);
+    return read_collective_log(folder_.file("log.txt"), {2, 2});
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+std::vector<std::string> nccl_lines(const std::string& program, bool named = true) {
+  const bool gather = program == "all_gather";
+  const double part = program == "all_reduce" ? 1.5 : 0.75;
+  std::vector<std::string> lines;
+  if (named) lines.push_back("# Collective test starting: " + program + "_perf");
+  lines.emplace_back("# nThread 1 nGpus 1 minBytes 1024 maxBytes 1048576");
+  for (int rank = 0; rank < 4; ++rank) {
+    lines.push_back(fmt::format("#  Rank  {} Group  0 Pid 9 on n{} device  {} [0x{}] NVIDIA H100",
+                                rank, rank / 2, rank % 2, rank % 2));
+  }
+  lines.emplace_back(
+      "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong");
+  for (double size = 1024; size < 2e6; size *= 2) {
+    const double time = 20.0 + size / 1e3, rate = size / time * 1e-3;
+    const std::string body = fmt::format("  {:.2f}  {:.2f}  {:.2f}  0", time, rate, rate * part);
+    lines.push_back(
+        fmt::format("{:12.0f}  {:.0f}  float  {}  -1", size, size / 4, gather ? "none" : "sum") +
+        body + body);
+  }
+  lines.emplace_back("# Out of bounds values : 0 OK");
+  lines.emplace_back("# Avg bus bandwidth    : 61.3");
+  return lines;
+}
+
+std::vector<std::string> osu_lines() {
+  std::vector<std::string> lines{"# OSU MPI Allreduce Latency Test v7.4",
+                                 "# Size       Avg Latency(us)"};
+  for (double size = 4; size < 2e6; size *= 2) {
+    lines.push_back(fmt::format("{:<10.0f}{:17.2f}", size, 3.0 + size / 2e4));
+  }
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines, const std::string& before = "") {
+  std::string text;
+  for (const std::string& line : lines) text += before + line + "\n";
+  return text;
+}
+
+TEST_F(LogFaults, NoRowIsLostWithoutAWord) {
+  const std::vector<std::string> strays{"",       "0: ",           "x y: ",          "[3] ",
+                                        "slow: ", "10:00:01.5 - ", "2026-11-25 n1 ", "WARN 5 x "};
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const bool nccl = drawn(seed, 0, 2) == 0;
+    std::vector<std::string> lines = nccl ? nccl_lines("all_reduce") : osu_lines();
+    const std::string before = drawn(seed, 1, 2) == 0 ? "" : "0: ";
+    const std::size_t whole = samples(joined(lines, before)).size();
+    // A row behind the first, and not the last, which might be half of one.
+    const std::int64_t first = nccl ? 8 : 3;
+    const std::int64_t row = first + drawn(seed, 2, 6);
+    const std::string& stray = strays[static_cast<std::size_t>(drawn(seed, 3, 8))];
+    std::string text;
+    for (std::int64_t i = 0; i < std::ssize(lines); ++i) {
+      text += (i == row ? stray : before) + lines[static_cast<std::size_t>(i)] + "\n";
+    }
+    const std::string said = refused(text);
+    if (said == "accepted") {
+      EXPECT_EQ(samples(text).size(), whole) << text;
+    } else {
+      EXPECT_THAT(said, HasSubstr(fmt::format(":{}: ", row + 1))) << text;
+    }
+  }
+}
+
+TEST_F(LogFaults, AMatrixThatWasCutOffIsRefused) {
+  const std::string text =
+      "Running host_to_device_memcpy_ce.\n"
+      "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n"
+      " 0     55.20     55.40\n\nSUM host_to_device_memcpy_ce 110.60\n\n"
+      "Running device_to_device_memcpy_read_ce.\n"
+      "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n"
+      " 0       N/A    394.10\n 1    396.10       N/A\n\n"
+      "SUM device_to_device_memcpy_read_ce 790.20\n";
+  ASSERT_DOUBLE_EQ(read(text).at(1).links.at(0).rate.value, 395.1e9);
+  const std::size_t begin = text.find("394.10"), end = text.find("SUM device") + 6;
+  for (std::size_t at = begin; at < end; ++at) {
+    const std::string said = refused(text.substr(0, at));
+    if (said == "accepted") {
+      EXPECT_EQ(read(text.substr(0, at)).at(1).left_out, "has no results") << text.substr(0, at);
+    } else {
+      EXPECT_THAT(said, HasSubstr("cut off")) << text.substr(0, at);
+    }
+  }
+  std::string damaged = text;
+  damaged.replace(damaged.find("396.10"), 6, "296.10");
+  EXPECT_THAT(refused(damaged), HasSubstr("adds up to 690.20"));
+}
+
+TEST_F(LogFaults, ALastNumberThatWasCutOffIsSeenInOneRow) {
+  const std::string text = "# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n";
+  EXPECT_EQ(refused(text + "1048576    94.75"), "accepted");
+  for (const char* last : {"94.7", "94.", "94", "9"}) {
+    EXPECT_THAT(refused(text + "1048576    " + last), HasSubstr("cut off")) << last;
+  }
+}
+
+TEST_F(LogFaults, HaveTheirOwnCause) {
+  const std::vector<std::string> reduce = nccl_lines("all_reduce");
+  EXPECT_THAT(refused(" \n\n"), HasSubstr("the log is empty"));
+  std::vector<std::string> failed(reduce.begin(), reduce.end() - 4);
+  failed.emplace_back("n1: Test NCCL failure common.cu:958 'unhandled system error'");
+  EXPECT_THAT(refused(joined(failed)), HasSubstr("the run failed: \"n1: Test NCCL failure"));
+  std::string both;
+  for (const std::string& line : reduce) both += "0: " + line + "\n1: " + line + "\n";
+  EXPECT_THAT(refused(both), HasSubstr("two wrote into one log at once"));
+  // A collective that the columns contradict.
+  for (const auto& [named, is] : std::vector<std::pair<std::string, std::string>>{
+           {"reduce_scatter", "all_gather"}, {"all_gather", "reduce_scatter"}}) {
+    EXPECT_THAT(refused("./" + named + "_perf -b 1K\n" + joined(nccl_lines(is, false))),
+                HasSubstr("redop is not that of"));
+  }
+  // One rank alone is no fault of a log with more.
+  std::string alone =
+      "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1\n"
+      "#  Rank  0 Group  0 Pid 9 on n0 device  0 [0x0] NVIDIA H100\n"
+      "# size  count  type  redop  root  time  algbw  busbw #wrong\n"
+      "1024 256 float sum -1 10.24 0.10 0.00 0\n# Avg bus bandwidth : 0\n";
+  EXPECT_THAT(refused(alone), HasSubstr("has one rank alone"));
+  EXPECT_EQ(samples(alone + joined(reduce)).size(), samples(joined(reduce)).size());
+}
+
+std::string json_log(const std::string& program, int groups) {
+  std::string devices, results;
+  const double part = (program == "all_reduce" ? 2.0 : 1.0) * (groups == 1 ? 0.75 : 0.5);
+  for (int rank = 0; rank < 4; ++rank) {
+    devices += fmt::format(
+        "{}{{\"rank\":{},\"group\":{},\"hostname\":\"n{}\",\"device\":{},\"device_hex\":\"{}\"}}",
+        rank == 0 ? "" : ",", rank, rank % groups, rank / 2, rank % 2, rank % 2);
+  }
+  for (double size = 1024; size < 1e6; size *= 4) {
+    const double time = 20.0 + size / 1e3, rate = size / time * 1e-3;
+    results += fmt::format(
+        "{}{{\"size\":{},\"out_of_place\":{{\"time\":{},\"alg_bw\":{},\"bus_bw\":{},\"nwrong\":0.0}"
+        "}"
+        "}}",
+        results.empty() ? "" : ",", size, time, rate, rate * part);
+  }
+  return fmt::format(
+      "{{\"args\":[\"./{}_perf\",\"a \\\"}}{{ b\"],\"config\":{{\"nthreads\":1,\"ngpus\":1,"
+      "\"devices\":[{}]}},\"results\":[{}],\"out_of_bounds\":{{\"count\":0}}}}",
+      program, devices, results);
+}
+
+TEST_F(LogFaults, JsonIsReadHoweverItWasGathered) {
+  const std::string a = json_log("all_reduce", 1), b = json_log("all_gather", 2);
+  const std::vector<std::string> gathered{a + b, a + "\n" + b + "\n", "[" + a + ",\n" + b + "]\n",
+                                          "\xef\xbb\xbf" + a + "\r\n\r\n" + b,
+                                          "srun: job 5 queued\n" + a + "\nsrun: done\n" + b};
+  for (const std::string& text : gathered) {
+    const auto runs = read(text);
+    ASSERT_EQ(runs.size(), 2u) << text;
+    EXPECT_EQ(runs[0].samples.size(), 5u);
+    EXPECT_EQ(runs[0].samples.at(0).kind, CollectiveKind::all_reduce);
+    EXPECT_EQ(runs[1].samples.at(0).kind, CollectiveKind::all_gather);
+    EXPECT_EQ(runs[1].samples.at(0).at_once, 2);
+  }
+  EXPECT_THAT(refused(a + b.substr(0, 200)), HasSubstr("cut off"));
+  // Times that fall are doubted as in text.
+  std::string faster = a;
+  faster.replace(faster.find("\"size\":4096"), 11, "\"size\":512 ");
+  EXPECT_THAT(refused(faster), HasSubstr("damaged"));
+}
+
+// What people have in the place of text is named; how lines end makes no difference.
+TEST(TextFiles, InAnotherGuiseAreReadOrNamed) {
+  const TemporaryFolder folder;
+  const std::string text = "# OSU MPI Allreduce\n4   1.50\n\n8   1.75\n";
+  const auto said = [&](const std::string& content) {
+    write_content(folder.file("a.txt"), content);
+    return refusal<std::exception>([&] { read_text_file(folder.file("a.txt"), "the log"); });
+  };
+  const auto with_ends = [&](const std::string& end) {
+    std::string changed;
+    for (const char letter : text) changed += letter == '\n' ? end : std::string(1, letter);
+    return changed;
+  };
+  for (const char* mark : {"", "\xef\xbb\xbf"}) {
+    for (const char* end : {"\n", "\r\n", "\r"}) {
+      ASSERT_EQ(said(mark + with_ends(end)), "accepted");
+      EXPECT_EQ(read_text_file(folder.file("a.txt")), text);
+    }
+  }
+  for (const bool little : {true, false}) {
+    for (const bool marked : {true, false}) {
+      std::string wide = !marked ? "" : little ? "\xff\xfe" : "\xfe\xff";
+      for (const char letter : text) {
+        wide += little ? std::string{letter, '\0'} : std::string{'\0', letter};
+      }
+      EXPECT_THAT(said(wide), HasSubstr("it is text in UTF-16; save it as UTF-8"));
+    }
+  }
+  using namespace std::string_literals;
+  EXPECT_THAT(said("\x1f\x8b\x08\0\0\0\0\0"s), HasSubstr("packed by gzip"));
+  EXPECT_THAT(said("\x28\xb5\x2f\xfd\x24"s), HasSubstr("packed by zstd"));
+  EXPECT_THAT(said("PK\x03\x04\x14\0"s), HasSubstr("zip archive"));
+  EXPECT_EQ(said(text + "\0\0\0\0"s), "accepted");
+}
+
+// Whatever times are drawn, each constant can stand in a platform file.
+TEST(LibraryFits, StayWithinWhatAFileHolds) {
+  const std::regex number("value = ([-+.0-9e]+)");
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    std::vector<CollectiveSample> samples;
+    for (const CollectiveKind kind :
+         {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+      for (const std::int64_t nodes : {1, 2}) {
+        for (double bytes = 64; bytes < 1e8; bytes *= 16) {
+          const auto place = static_cast<std::uint64_t>(bytes) + static_cast<std::uint64_t>(nodes);
+          const double us = 1.0 + static_cast<double>(drawn(seed, place, 5)) + bytes / 2e4;
+          samples.push_back({kind, nodes, 4, {bytes}, {us * 1e-6}});
+        }
+      }
+    }
+    const std::string text = library_toml(fit_library(samples), "NCCL", "a log");
+    std::size_t found = 0;
+    for (std::sregex_iterator at(text.begin(), text.end(), number), end; at != end; ++at, ++found) {
+      const double value = std::stod((*at)[1]);
+      EXPECT_TRUE(value == 0.0 || (value >= 1e-6 && value <= 1e6)) << text;
+    }
+    EXPECT_GT(found, 10u);
+  }
+}
+
+// Groups at once of fewer than a node has are completed by the row of a whole node.
+TEST(LibraryFits, OfGroupsAtOnceEndWithAWholeNode) {
+  for (const std::int64_t in_each : {1, 2, 4}) {
+    std::vector<CollectiveSample> samples;
+    for (double bytes = 1e4; bytes < 1e9; bytes *= 10) {
+      const Seconds time{2e-5 + bytes / 1e10};
+      samples.push_back({CollectiveKind::all_gather, 1, 8, {bytes}, {1e-5 + bytes / 1e11}});
+      samples.push_back({CollectiveKind::all_gather, 2, 8, {bytes}, time});
+      samples.push_back({CollectiveKind::all_gather, 2, in_each, {bytes}, time, 8 / in_each});
+    }
+    const LibraryFit fit = fit_library(samples);
+    ASSERT_EQ(fit.library.across_at_once.size(), 2u);
+    EXPECT_EQ(fit.library.across_at_once.back().devices, 8);
+    EXPECT_EQ(fit.library.across_at_once.back().bus_bandwidth.value,
+              fit.library.across.back().bus_bandwidth.value);
+    EXPECT_THAT(library_toml(fit, "NCCL", "a log"), HasSubstr("has it to itself"));
+  }
+}
+
+}  // namespace
+}  // namespace fourfold::tests
