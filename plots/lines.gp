@@ -4,6 +4,7 @@
 # fidelity, what x is and the label of the unchanged points.
 plots = ARG1; csv = ARG2; output = ARG3
 heading = ARG4; fidelity = ARG5; axis = ARG6; reference = 'reference: '.ARG7
+unfit = ARG8
 load plots.'/style.gp'
 
 any_bar = 0

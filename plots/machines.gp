@@ -3,6 +3,7 @@
 # nothing but machines.csv. Called with style.gp's three, the heading, the fidelity and what the y axis is.
 plots = ARG1; csv = ARG2; output = ARG3
 heading = ARG4; fidelity = ARG5; what = ARG6
+unfit = ARG7
 load plots.'/style.gp'
 
 grids = 0

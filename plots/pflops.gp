@@ -3,6 +3,7 @@
 # Called with style.gp's three, the heading, the fidelity and the source of what was published.
 plots = ARG1; csv = ARG2; output = ARG3
 heading = ARG4; fidelity = ARG5; source = ARG6
+unfit = ARG7
 load plots.'/style.gp'
 
 # published flop/s, or those that the published seconds give
@@ -45,6 +46,11 @@ stats csv using (first = $0 == 0 ? strcol('model') : first, \
   grows = grows || strcol('model') ne first, 0) nooutput
 grows = grows && strstrt(names, first) == 0
 below_column = 'grid'; below_title = grows ? 'model, x.y.z.data' : 'x.y.z.data'; below_lines = names
+if (paper_width > 0 && grows) {
+  below_column = 'model'; below_title = 'model'; paper_words = 1
+  lower = 3.8 + 1.1 * words(names)
+  set xlabel offset 0, -0.4 - 1.05 * words(names)
+}
 load plots.'/words_below.gp'
 set logscale xy
 set xrange [DEVICES_min / 1.4 : DEVICES_max * 1.4]

@@ -4,6 +4,7 @@
 # was published and what the y axis is.
 plots = ARG1; csv = ARG2; output = ARG3
 heading = ARG4; fidelity = ARG5; source = ARG6; what = ARG7
+unfit = ARG8
 load plots.'/style.gp'
 
 compared = ''
@@ -75,11 +76,17 @@ do for [picture in pictures] {
     with points pt open(i) ps 2.2 lw 2 lc rgb colour(i) notitle
   # The legend of both.
   unset label 1
+  unset label 900
   below_column = 'speedup'; below_title = 'speed-up'
   if (paper_width > 0) {
     set tmargin at screen 0.42
-    set bmargin at screen 0.12
-    set xlabel (measured ? 'ranks' : 'devices (GPUs; GCDs on MI250X)') offset 0, 0
+    set bmargin at screen (grows ? 0.12 + 0.02 * rows : 0.12)
+    set xlabel (measured ? 'ranks' : 'devices (GPUs; GCDs on MI250X)') \
+      offset 0, (grows ? -0.4 - 1.05 * rows : 0)
+    if (grows) {
+      below_column = 'model'; below_title = 'model'
+      load plots.'/words_below.gp'
+    }
     set key at screen 0.5, screen 0.99 top center Left reverse samplen 2 spacing 1.1 noenhanced
   } else {
     load plots.'/words_below.gp'

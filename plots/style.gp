@@ -15,6 +15,8 @@ set datafile missing NaN
 canvas = plots.'/canvas.gp'
 # Inches of a column of a paper that the picture is to fill; 0: as wide as it needs.
 if (!exists('paper_width')) { paper_width = 0 }
+# Points that nothing fits, which are in no picture: said at its foot.
+if (!exists('unfit')) { unfit = '' }
 entries = 0; upper = 0; lower = 0; tall = 0.6; key_letters = 0
 pictures = output eq '' ? 'characters' : 'png svg pdf'
 face = 'DejaVu Sans'
@@ -47,6 +49,7 @@ replaced(text, old, new) = strstrt(text, old) == 0 ? text : \
   text[:strstrt(text, old) - 1].new.replaced(text[strstrt(text, old) + strlen(old):], old, new)
 named_axes(text) = replaced(replaced(replaced(replaced(replaced(text, \
   'data=', 'd'), 'pipe=', 'p'), '=', ''), ';', '.'), ' ', '.')
+short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 grid(text) = strstrt(text, '=') > 0 ? named_axes(text) : replaced(text, 'x', '.')
 
 # The series, in their order, and the letters of the longest.

@@ -4,6 +4,7 @@
 # the fidelity and the source of what was published.
 plots = ARG1; csv = ARG2; output = ARG3
 heading = ARG4; fidelity = ARG5; source = ARG6
+unfit = ARG7
 load plots.'/style.gp'
 load plots.'/parts.gp'
 
@@ -30,12 +31,28 @@ before = ''
 key(_) = strcol('model').'|'.strcol('devices').'|'.strcol('machine').'|'.strcol('given')
 title(_) = strcol('model')."\n".strcol('devices').' of '.strcol('machine'). \
   (any_given ? (strcol('given') eq '1' ? "\ngiven" : "\nbest") : '')
+about_bar(_) = strcol('model').' '.strcol('devices').' of '.strcol('machine'). \
+  (any_given ? (strcol('given') eq '1' ? ' given' : ' best') : '').'  '
+bar_words(_) = (above ? '' : about_bar(0)).(strcol('system') eq '-' ? '' : strcol('system').'  '). \
+  grid(strcol('grid'))
 opens(_) = groups == 0 || key(0) ne before
 stats csv using (bars = bars + (opens(0) && groups > 0 ? 2.4 : 1), places[int($0) + 1] = bars, \
   opens(0) ? (groups = groups + 1, first[groups] = bars, about[groups] = title(0)) : 0, \
   last[groups] = bars, before = key(0), 0) nooutput
 bars = bars + 1
-do for [i=1:groups] {
+# What the points are stands above them; in a column of a paper, where there are several, with the bars.
+above = paper_width == 0 || groups == 1
+nearest = bars
+do for [i=2:groups] {
+  apart = (first[i] + last[i] - first[i - 1] - last[i - 1]) / 2.0
+  nearest = apart < nearest ? apart : nearest
+}
+letters = 0
+longest = 0
+stats csv using (letters = more(letters, strlen(strcol('devices').' of '.strcol('machine'))), \
+  letters = more(letters, strlen(strcol('model'))), longest = more(longest, strlen(bar_words(0))), 0) \
+  nooutput
+do for [i=1:above ? groups : 0] {
   set label i about[i] at first (first[i] + last[i]) / 2.0, graph 1.09 center font ',11' noenhanced
 }
 set label groups + 1 heading.', '.fidelity at screen 0.5, screen 0.97 center font ',15' noenhanced
@@ -58,15 +75,15 @@ if (any_published) {
 }
 if (paper_width > 0) { unset label groups + 1; set xtics rotate by 90 right }
 upper = 3
-lower = 13
+lower = 3 + 0.47 * longest
 high = 700
-wide = more(bars * 60 + 100 + legend, 800)
+wide = more(bars * more(60, 9.2 * letters / nearest) + 100 + legend, 800)
 
 # The tallest sum is drawn first, so that each shorter one covers it from below.
 do for [picture in pictures] {
   load canvas
   plot for [j=0:count-1] csv using (places[int($0) + 1]):(upto(count - j)): \
-    xtic(strcol('system').'  '.grid(strcol('grid'))) \
+    xtic(bar_words(0)) \
     with boxes lc rgb word(shades, count - j) title word(titles, count - j), \
     csv using (places[int($0) + 1]):(number('bar_low_s')):(0): \
     (number('bar_high_s') - number('bar_low_s')) with vectors \

@@ -3,6 +3,7 @@
 # Called with style.gp's three, the heading, the fidelity and the source of what was published.
 plots = ARG1; csv = ARG2; output = ARG3
 heading = ARG4; fidelity = ARG5; source = ARG6
+unfit = ARG7
 load plots.'/style.gp'
 load plots.'/parts.gp'
 
@@ -30,7 +31,6 @@ stats csv using (column('batch_s')) nooutput name 'BATCH'
 far = BATCH_max > 10 * BATCH_min
 unit(seconds) = far ? 100 * seconds / column('batch_s') : seconds
 upto(k) = unit(sum [i=1:k] column(word(parts, i)))
-short(model) = model[1:4] eq 'gpt-' ? model[5:*] : model
 
 set title heading.sprintf("\nWhere the seconds of one batch go, %s", fidelity) noenhanced offset 0, 0.8
 if (source ne '') {

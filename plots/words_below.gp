@@ -3,14 +3,14 @@
 # before: csv; place, the column of x; below_column, that of the words; below_title, at the left end;
 # below_lines, the series, or nothing. They are labels from 500 to below_last, which a further call
 # replaces.
-below(name) = name ne 'grid' ? sprintf('%.3gx', column(name)) \
+below(name) = name eq 'model' ? short(strcol(name)) : name ne 'grid' ? sprintf('%.3gx', column(name)) \
   : (exists('grows') && grows ? strcol('model').' ' : '').grid(strcol(name))
 # With models a word is twice as long: smaller letters, and more room.
-long_words = exists('grows') && grows
+long_words = exists('grows') && grows && below_column eq 'grid'
 room = long_words ? 1.6 : 1.5
 near(list, x) = sum [k=1:words(list)] (x < room * word(list, k) && word(list, k) + 0 < room * x) > 0
 if (exists('below_last')) { do for [i=500:below_last] { unset label i } }
-set label 500 below_title at graph 0, graph 0 offset -1, character -2.75 right \
+set label 500 below_title at graph 0, graph 0 offset -1, character (long_words ? -1.75 : -2.75) right \
   font ',9' tc rgb dark noenhanced
 below_last = 500
 do for [i=1:(below_lines eq '' ? 1 : words(below_lines))] {

@@ -158,7 +158,7 @@ void add_views(CLI::App& campaign, const Shared& typed, Action& action) {
 }
 
 int told(const DrawnFigures& drawn) {
-  print(drawn.said + '\n');
+  print(drawn.said.ends_with('\n') ? drawn.said : drawn.said + '\n');
   for (const auto& [kind, sentence] : drawn.failures) remark(sentence);
   return drawn.failures.empty() ? status_done : status_could_not;
 }

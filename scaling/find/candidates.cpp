@@ -13,6 +13,7 @@
 #include "scaling/find/nearby.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "support/divisors.hpp"
 #include "support/prose.hpp"
@@ -144,7 +145,8 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
 
 // All grids that the question looks at, with all micro-batches; or the fastest alone.
 SearchResult searched(const Question& question, const Platform& platform,
-                      std::optional<Seconds> faster_than, const ProgressWatch& watch) {
+                      std::optional<Seconds> faster_than, const std::vector<StepOptions>& known,
+                      const ProgressWatch& watch) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
   SearchSpace space{question.devices, question.stages};
   space.faster_than = faster_than;
@@ -163,6 +165,14 @@ SearchResult searched(const Question& question, const Platform& platform,
       return searches(*question.system, grid, question.options.rank_order, platform.node.devices);
     };
   }
+  if (!known.empty()) {
+    space.looks_at = [&, asked = std::move(space.looks_at)](const ProcessGrid& grid) {
+      const StepOptions here = in_effect(question.options, grid);
+      return (!asked || asked(grid)) && std::ranges::none_of(known, [&](const StepOptions& one) {
+               return in_effect(one, grid) == here;
+             });
+    };
+  }
   return search(pattern, platform, space, [&](std::int64_t done, std::int64_t all) {
     stop_if_interrupted();
     watch(fmt::format("estimated {} of {} candidates", done, all),
@@ -173,8 +183,9 @@ SearchResult searched(const Question& question, const Platform& platform,
 }  // namespace
 
 std::optional<Seconds> least_seconds(const Question& question, const Platform& platform,
-                                     Seconds most, const ProgressWatch& watch) {
-  const SearchResult result = searched(question, platform, most, watch);
+                                     Seconds most, const std::vector<StepOptions>& known,
+                                     const ProgressWatch& watch) {
+  const SearchResult result = searched(question, platform, most, known, watch);
   if (result.feasible.empty()) return std::nullopt;
   return result.feasible.front().estimate.outcome.total;
 }
@@ -187,7 +198,7 @@ SearchResult candidates(const Question& question, const Platform& platform,
                                     platform.devices(), question.devices));
   }
   if (question.grid) return candidates_of_grid(question, platform);
-  SearchResult result = searched(question, platform, std::nullopt, watch);
+  SearchResult result = searched(question, platform, std::nullopt, {}, watch);
   std::set<std::int64_t> counts;  // of micro-batches that fit
   for (const Candidate& candidate : result.feasible) counts.insert(candidate.micro_batches);
   if (question.micro_batches) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "platforms/platform.hpp"
 #include "scaling/records/finding.hpp"
@@ -16,8 +17,10 @@ SearchResult candidates(const Question& question, const Platform& platform,
                         const ProgressWatch& watch);
 
 // The seconds of the fastest of them where it takes less than `most`, which is found much sooner
-// than all that are slower. The question names no grid, and its devices are there.
+// than all that are slower; on grids on which the question's options are not in effect what one of
+// `known` is, which was searched before. The question names no grid, and its devices are there.
 std::optional<Seconds> least_seconds(const Question& question, const Platform& platform,
-                                     Seconds most, const ProgressWatch& watch);
+                                     Seconds most, const std::vector<StepOptions>& known,
+                                     const ProgressWatch& watch);
 
 }  // namespace fourfold::inline scaling::inline find

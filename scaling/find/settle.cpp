@@ -24,6 +24,21 @@ bool bounded(const Question& question, const Platform& platform) {
          question.devices >= 1 && question.devices <= platform.devices();
 }
 
+// Those before it that differ from it in one option: where that is without effect, they make the
+// same step.
+std::vector<StepOptions> akin(const std::vector<StepOptions>& variants, std::size_t place) {
+  const FieldValues own = step_fields().values(variants[place]);
+  std::vector<StepOptions> found;
+  for (std::size_t i = 0; i < place; ++i) {
+    std::size_t others = 0;
+    for (const auto& [key, value] : step_fields().values(variants[i])) {
+      others += value == own.at(key) ? 0 : 1;
+    }
+    if (others == 1) found.push_back(variants[i]);
+  }
+  return found;
+}
+
 // The first variant of which nothing is faster; none where none fits.
 std::optional<StepOptions> fastest(const Question& question, const Platform& platform,
                                    const ProgressWatch& watch) {
@@ -36,7 +51,8 @@ std::optional<StepOptions> fastest(const Question& question, const Platform& pla
       watch(activity,
             (static_cast<double>(i) + part) / static_cast<double>(question.variants.size() + 1));
     };
-    if (const std::optional<Seconds> found = least_seconds(one, platform, least, hear)) {
+    if (const std::optional<Seconds> found =
+            least_seconds(one, platform, least, akin(question.variants, i), hear)) {
       best = one.options;
       least = *found;
     }
@@ -52,7 +68,8 @@ Settled settled_at_risk(const Question& question, const Platform& platform,
     best.search = candidates(question, platform, watch);
     return best;
   }
-  if (bounded(question, platform)) {
+  const bool quick = bounded(question, platform);
+  if (quick) {
     if (const std::optional<StepOptions> found = fastest(question, platform, watch)) {
       best.question.options = *found;
       const auto choices = static_cast<double>(question.variants.size());
@@ -78,6 +95,7 @@ Settled settled_at_risk(const Question& question, const Platform& platform,
       }
     } catch (const DoesNotFit& error) {
       if (no_room.empty()) no_room = error.what();
+      if (quick) break;  // nothing fits with any of them: the first says why
     } catch (const FindingFailed& error) {
       if (why.empty()) why = error.what();
     }

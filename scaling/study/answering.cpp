@@ -203,6 +203,7 @@ class Stint {
     failures_.push_back({point_name(campaign_, point.question) + ": " + why, no_[task]});
     log_failure(answering_.failures, key_of(campaign_, point.question, point.rung), why,
                 no_[task] ? Failing::no : Failing::failed);
+    if (no_[task]) return board_.finish(task, "fits nowhere");
     board_.fail(task);
   }
 

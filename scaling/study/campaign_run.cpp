@@ -140,9 +140,13 @@ enum class Written : std::uint8_t { whole, in_part };
 Written write_results(const Campaign& campaign, const Store& store, const std::string& folder,
                       const CampaignOrder& order) {
   const Answered answered = answered_by(campaign, store.records());
-  if (answered.records.empty()) return Written::whole;
   Study study = study_of(campaign, answered);
   study.unfit = unfit_points(campaign, answered, folder);
+  if (answered.records.empty()) {
+    if (!study.unfit.empty() && order.answers == Answers::tables)
+      print(text_of(study, order.width));
+    return Written::whole;
+  }
   std::string lines;
   for (const Record& record : answered.records) {
     lines += order.answers == Answers::json_granted ? json_with_granted(record) : to_json(record);
@@ -161,17 +165,20 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
 
 }  // namespace
 
-std::vector<std::string> unfit_points(const Campaign& campaign, const Answered& answered,
-                                      const std::string& folder) {
+std::vector<UnfitPoint> unfit_points(const Campaign& campaign, const Answered& answered,
+                                     const std::string& folder) {
   const auto reasons = logged_failures(failures_file(folder), Failing::no);
-  std::vector<std::string> sentences;
+  std::vector<UnfitPoint> points;
   for (std::size_t i : answered.missing) {
     const auto why = reasons.find(answered.keys[i]);
-    if (why != reasons.end()) {
-      sentences.push_back(point_name(campaign, i) + ": " + why->second);
-    }
+    if (why == reasons.end()) continue;
+    const Question& question = campaign.questions[i];
+    points.push_back({point_name(campaign, i), why->second, machine_name(question.platform),
+                      question.devices, question.model.name,
+                      campaign.tags.empty() ? "" : campaign.tags[i].label,
+                      question.system ? question.system->name : ""});
   }
-  return sentences;
+  return points;
 }
 
 Campaign campaign_of(const CampaignOrder& order) {
@@ -263,6 +270,7 @@ Answered answered_by(const Campaign& campaign, const std::vector<Record>& record
       continue;
     }
     answered.records.push_back(*record);
+    answered.given.push_back(campaign.questions[i].grid.has_value());
     answered.no_twin.push_back(no_twin);
     answered.twins.push_back(twin == nullptr ? std::nullopt : std::optional(*twin));
     if (!campaign.tags.empty()) answered.tags.push_back(campaign.tags[i]);
@@ -272,6 +280,7 @@ Answered answered_by(const Campaign& campaign, const std::vector<Record>& record
 
 Study study_of(const Campaign& campaign, const Answered& answered) {
   Study study = make_study(campaign, answered.records, answered.tags);
+  for (std::size_t i = 0; i < study.rows.size(); ++i) study.rows[i].given = answered.given[i];
   if (!campaign.is_measured()) return study;
   std::map<std::string, std::optional<double>> references;
   for (std::size_t i = 0; i < study.rows.size(); ++i) {
@@ -286,16 +295,27 @@ Study study_of(const Campaign& campaign, const Answered& answered) {
   return study;
 }
 
+namespace {
+
+std::string unfit_text(const Study& study) {
+  std::string text;
+  for (const UnfitPoint& point : study.unfit) {
+    text += hanging(fmt::format("- {}: {}.", point.name, point.why), 2);
+  }
+  return text.empty() ? "" : "Without an answer, as nothing fits:\n" + text + '\n';
+}
+
+}  // namespace
+
 std::string text_of(const Study& study, Width width) {
+  if (study.rows.empty()) return study.title + "\n\n" + unfit_text(study);
   if (is_measured(study)) return measured_text(study, width);
   const bool of_systems = compares_systems(study);
   const bool swept =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return !row.label.empty(); });
-  std::string unfit;
-  for (const std::string& sentence : study.unfit) unfit += hanging("- " + sentence + ".", 2);
-  if (!unfit.empty()) unfit = "Without an answer, as nothing fits:\n" + unfit + '\n';
-  return study_table(study, width) + (of_systems ? "" : "\n") + unfit + run_table(study) +
-         sweep_table(study) + ranks_text(study) + (of_systems || swept ? "" : sensitivities(study));
+  return study_table(study, width) + (of_systems ? "" : "\n") + unfit_text(study) +
+         run_table(study) + sweep_table(study) + ranks_text(study) +
+         (of_systems || swept ? "" : sensitivities(study));
 }
 
 std::vector<std::string> figures_of(const Campaign& campaign, const Study& study) {

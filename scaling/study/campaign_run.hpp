@@ -70,6 +70,7 @@ std::string point_name(const Campaign& campaign, std::size_t index);
 struct Answered {
   std::vector<Record> records;  // in the campaign's order
   std::vector<PointTag> tags;   // theirs, if the campaign has any
+  std::vector<bool> given;      // by record: somebody stated the grid
   std::vector<std::size_t> missing;
   std::vector<std::string> keys;  // of all points
   // Of a measured campaign, by record: the twin, or why there is none; and whose are still to come.
@@ -82,8 +83,8 @@ Answered answered_by(const Campaign& campaign, const std::vector<Record>& record
 
 Study study_of(const Campaign& campaign, const Answered& answered);
 // Of the missing points those that nothing fits, with why, as the folder's failures say.
-std::vector<std::string> unfit_points(const Campaign& campaign, const Answered& answered,
-                                      const std::string& folder);
+std::vector<UnfitPoint> unfit_points(const Campaign& campaign, const Answered& answered,
+                                     const std::string& folder);
 
 // The tables that stand in table.txt.
 std::string text_of(const Study& study, Width width);

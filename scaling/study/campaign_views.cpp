@@ -68,6 +68,11 @@ View view_with_records(const CampaignOrder& order) {
     }
   }
   view.study.unfit = unfit_points(view.campaign, view.answered, view.folder);
+  if (view.answered.records.empty() && !view.study.unfit.empty()) {
+    throw std::runtime_error(
+        fmt::format("{} has no record, as nothing fits any of its points: {}: {}", view.folder,
+                    view.study.unfit.front().name, view.study.unfit.front().why));
+  }
   if (view.answered.records.empty()) {
     throw std::runtime_error(fmt::format(
         "{} has no record of this campaign as it is now; `fourfold campaign run {}` makes them",
@@ -79,11 +84,15 @@ View view_with_records(const CampaignOrder& order) {
 // Sentences of the points that are not answered: why, or that nobody tried.
 std::vector<std::string> unanswered(const View& view) {
   const auto reasons = logged_failures(failures_file(view.folder));
+  const auto no = logged_failures(failures_file(view.folder), Failing::no);
   std::vector<std::string> sentences;
   for (std::size_t i : view.answered.missing) {
-    const auto why = reasons.find(view.answered.keys[i]);
+    const std::string& key = view.answered.keys[i];
+    const auto why = reasons.find(key), unfit = no.find(key);
     sentences.push_back(point_name(view.campaign, i) + ": " +
-                        (why == reasons.end() ? "not run yet" : "failed: " + why->second));
+                        (unfit != no.end()      ? "fits nowhere: " + unfit->second
+                         : why == reasons.end() ? "not run yet"
+                                                : "failed: " + why->second));
   }
   return sentences;
 }
@@ -107,14 +116,18 @@ std::vector<std::string> unanswered_twins(const View& view) {
 Status campaign_status(const CampaignOrder& order) {
   const View view = view_of(order);
   const std::vector<std::string> sentences = unanswered(view);
-  const auto failed = std::ranges::count_if(sentences, [](const std::string& sentence) {
-    return sentence.find(": failed: ") != std::string::npos;
-  });
+  const auto count = [&](const char* words) {
+    return std::ranges::count_if(sentences, [&](const std::string& sentence) {
+      return sentence.find(words) != std::string::npos;
+    });
+  };
+  const auto failed = count(": failed: "), unfit = count(": fits nowhere: ");
   const auto all = static_cast<std::int64_t>(view.campaign.questions.size());
   Status status{
-      fmt::format("{}\n{}: {} of {} answered, {} failed, {} not run yet\n", view.campaign.title,
+      fmt::format("{}\n{}: {} of {} answered, {} failed, {}{} not run yet\n", view.campaign.title,
                   view.folder, view.answered.records.size(), counted(all, "point"), failed,
-                  static_cast<std::int64_t>(sentences.size()) - failed),
+                  unfit > 0 ? fmt::format("{} without a grid that fits, ", unfit) : "",
+                  static_cast<std::int64_t>(sentences.size()) - failed - unfit),
       sentences.empty()};
   for (const std::string& sentence : sentences) status.text += "  " + sentence + '\n';
   if (view.answered.records.empty()) {

@@ -45,6 +45,17 @@ std::string fidelities(const Study& study) {
   return fmt::format("{}", fmt::join(different(study, fidelity), " and "));
 }
 
+// "perlmutter 8 gpt-640b and 3 more": points that are not in the picture.
+std::string unfit_text(const Study& study) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> names;
+  for (const UnfitPoint& point : study.unfit) names.push_back(point.name);
+  const std::size_t more = names.size() > most ? names.size() - most : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}", fmt::join(names, ", ")) +
+         (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 // A kind of figure, from its CSV or, where that is empty, from the study's own.
 Picture picture_of(const std::string& kind, const std::string& csv, const Study& study,
                    const std::string& folder) {
@@ -59,6 +70,7 @@ Picture picture_of(const std::string& kind, const std::string& csv, const Study&
     picture.texts.push_back(study.published_source);
   }
   if (kind == "strong") picture.texts.push_back(unit_text(study));
+  picture.texts.push_back(unfit_text(study));
   return picture;
 }
 

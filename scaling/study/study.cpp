@@ -105,7 +105,7 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
     StudyRow row;
     row.machine = machine_name(record.point.platform);
     row.record = record;
-    row.given = record.tried == 1;
+    row.given = record.tried == 1;  // who asked says better, see study_of
     if (!tags.empty()) {
       const PointTag& tag = tags.at(study.rows.size());
       row.label = tag.label;

@@ -16,7 +16,7 @@ namespace fourfold::inline scaling::inline study {
 struct StudyRow {
   std::string machine;
   Record record;
-  bool given = false;                // grid and micro-batches were not searched
+  bool given = false;                // somebody stated the grid
   std::optional<Seconds> published;  // seconds of one batch
   // Whether the seconds were derived from published flop/s with the record's model flops.
   bool derived = false;
@@ -41,6 +41,14 @@ struct StudyRow {
   std::optional<double> deviation() const;
 };
 
+// A point that nothing fits.
+struct UnfitPoint {
+  std::string name, why;  // "frontier 8 gpt-640b", and a sentence
+  std::string machine;
+  std::int64_t devices = 0;
+  std::string model, label, system;
+};
+
 struct Study {
   std::string title;
   std::string published_source;
@@ -48,7 +56,7 @@ struct Study {
   double tokens = 0.0;                      // of the run whose days are given; 0: none
   std::string axis = {};                    // what the values of the rows are
   std::vector<std::string> unmatched = {};  // published rows that are no point of the campaign
-  std::vector<std::string> unfit = {};      // sentences of points that nothing fits
+  std::vector<UnfitPoint> unfit = {};       // in the same order
 };
 
 // `tags` are the records', one each, or none.

@@ -10,6 +10,7 @@
 #include "scaling/records/time_parts.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/memory_table.hpp"
+#include "scaling/study/speedup.hpp"
 #include "scaling/study/system_table.hpp"
 #include "support/prose.hpp"
 
@@ -94,7 +95,27 @@ TextTable main_table(const Study& study) {
                        : "- ",
          deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
   }
+  if (!study.unfit.empty()) table.rows.emplace_back();
+  for (const UnfitPoint& point : study.unfit) {
+    std::vector<std::string> row(table.columns.size(), "-");
+    row[0] = point.machine, row[1] = fmt::to_string(point.devices), row[2] = point.model;
+    row[3] = point.label, row[4] = fits_nowhere;
+    table.rows.push_back(std::move(row));
+  }
   return table;
+}
+
+// Of a point whose curve has others on fewer or more devices.
+std::string efficiency_cell(const StudyRow& row, const Study& study) {
+  const std::vector<std::string> series = series_of(study);
+  const std::string& own = series[static_cast<std::size_t>(&row - study.rows.data())];
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const bool other = study.rows[i].record.devices() != row.record.devices();
+    if (series[i] == own && other) {
+      return fmt::format("{:.1f}", 100.0 * speedup_of(row, study).efficiency);
+    }
+  }
+  return "-";
 }
 
 std::string throughput_table(const Study& study, Width width) {
@@ -105,6 +126,7 @@ std::string throughput_table(const Study& study, Width width) {
                    {"", "", Align::left},
                    {"tokens/s", ""},
                    {"tokens/s", "a device", Align::right, 2},
+                   {"efficiency", "of fewest, %", Align::right, 0},
                    {"days for", "1e12 tokens"},
                    {"device-hours", "for 1e12"},
                    {"p90", "of steps, s", Align::right, 3},
@@ -116,7 +138,8 @@ std::string throughput_table(const Study& study, Width width) {
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
          label_with_value(row), short_number(rates.tokens_per_s),
-         short_number(rates.tokens_per_s_per_device), short_number(rates.days_per_trillion_tokens),
+         short_number(rates.tokens_per_s_per_device), efficiency_cell(row, study),
+         short_number(rates.days_per_trillion_tokens),
          short_number(rates.device_hours_per_trillion_tokens),
          quantile_cell(row.record, &StepSpread::p90), quantile_cell(row.record, &StepSpread::p99),
          bar ? fmt::format("{} of {}, {}", bar->runs, bar->sources, bar->like) : "-"});

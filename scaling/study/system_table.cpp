@@ -62,11 +62,20 @@ std::string standing(const StudyRow& row, const Study& study) {
 
 // The same of all rows, but for their systems.
 bool one_point(const Study& study) {
-  return std::ranges::all_of(study.rows, [&](const StudyRow& row) {
-    const StudyRow& first = study.rows.front();
-    return row.machine == first.machine && row.record.devices() == first.record.devices() &&
-           row.record.point.model.name == first.record.point.model.name;
-  });
+  const StudyRow& first = study.rows.front();
+  const auto as_first = [&](const std::string& machine, std::int64_t devices,
+                            const std::string& model) {
+    return machine == first.machine && devices == first.record.devices() &&
+           model == first.record.point.model.name;
+  };
+  return std::ranges::all_of(study.rows,
+                             [&](const StudyRow& row) {
+                               return as_first(row.machine, row.record.devices(),
+                                               row.record.point.model.name);
+                             }) &&
+         std::ranges::all_of(study.unfit, [&](const UnfitPoint& point) {
+           return as_first(point.machine, point.devices, point.model);
+         });
 }
 
 // Above the table, unless the title says it.
@@ -92,7 +101,11 @@ bool compares_systems(const Study& study) {
   const auto other = [&](const StudyRow& row) {
     return system_label(row.record) != system_label(study.rows.front().record);
   };
-  return std::ranges::any_of(study.rows, other);
+  const auto unfit = [&](const UnfitPoint& point) {
+    return point.system != study.rows.front().record.system;
+  };
+  return std::ranges::any_of(study.rows, other) ||
+         (!study.rows.front().record.system.empty() && std::ranges::any_of(study.unfit, unfit));
 }
 
 std::string system_label(const Record& record) {
@@ -154,6 +167,12 @@ TextTable system_rows(const Study& study) {
                           fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
                                       record.memory_limit.value / 1e9),
                           chance_cell(record.chance_to_fit), largest_parts(record.outcome)});
+  }
+  for (const UnfitPoint& point : study.unfit) {
+    std::vector<std::string> row(table.columns.size(), "-");
+    row[0] = point.machine, row[1] = fmt::to_string(point.devices), row[2] = point.model;
+    row[3] = point.system.empty() ? "-" : point.system, row[4] = fits_nowhere;
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -112,17 +112,37 @@ std::vector<std::size_t> widths_of(const TextTable& table) {
   return widths;
 }
 
-// Of a column of texts: its header, its longest word, in which no line ends, or what is narrow
-// anyhow.
+// Of a column of texts: its header, its longest word, or what is narrow anyhow. A longer word, such
+// as the path of a file, goes on below itself.
 std::size_t narrowest(const TextTable& table, std::size_t column) {
-  constexpr std::size_t narrow = 12;
+  constexpr std::size_t narrow = 12, longest_word = 24;
   const auto& [header, unit, align, spare] = table.columns[column];
   std::size_t longest = std::max({narrow, letters(header), letters(unit)});
   for (const std::vector<std::string>& row : table.rows) {
     std::istringstream words(row.empty() ? "" : row[column]);
-    for (std::string word; words >> word;) longest = std::max(longest, letters(word));
+    for (std::string word; words >> word;) {
+      longest = std::max(longest, std::min(letters(word), longest_word));
+    }
   }
   return longest;
+}
+
+// With words that no line has room for in parts, each but the last ending in a mark where one is.
+std::string cut_to(const std::string& text, std::size_t width) {
+  std::string result;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!result.empty()) result += ' ';
+    while (letters(word) > width) {
+      const std::size_t mark = word.find_last_of("/_,.:-=", width - 1);
+      std::size_t end = mark == std::string::npos || mark == 0 ? width : mark + 1;
+      while (end > 1 && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80U) --end;
+      result += word.substr(0, end) + ' ';
+      word.erase(0, end);
+    }
+    result += word;
+  }
+  return result;
 }
 
 // As wide as a page lets them be: the last column gives way first, as that is where texts stand,
@@ -161,7 +181,7 @@ TextTable folded(TextTable table) {
     rows.push_back(row);
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (widths[i] == natural[i]) continue;
-      std::istringstream lines(wrapped(row[i], widths[i]));
+      std::istringstream lines(wrapped(cut_to(row[i], widths[i]), widths[i]));
       std::size_t place = first;
       for (std::string line; std::getline(lines, line); ++place) {
         if (place == rows.size()) rows.emplace_back(row.size());

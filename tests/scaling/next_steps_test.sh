@@ -80,6 +80,21 @@ for row, one in zip(rows, told):
 assert any(abs(float(one["efficiency"]) - 1) > 1e-3 for one in told)
 PYTHON
 
+# Without tokens the efficiency stands in the table, too; a grid that is stated is given, another is not.
+sed -e '/^tokens/d' -e 's/model = "gpt2-774m"/model = "gpt2-774m", grid = "1x1x1x64"/' weak.toml >plain.toml
+"$fourfold" campaign run plain.toml --output plain >table 2>err || fail "weak scaling without tokens: $(cat err)"
+python3 - <<'PYTHON' || fail "the table has not the efficiency of $(cat table)"
+import csv
+rows = list(csv.DictReader(open("plain/summary.csv")))
+rate = lambda row: float(row["flop_per_s"]) / int(row["devices"])
+table = open("table").read()
+lines = table[table.index("efficiency"):].splitlines()
+for row in rows:
+    line = next(line for line in lines if row["model"] in line)
+    assert f"{100 * rate(row) / rate(rows[0]):.1f}" in line.split(), line
+assert [row["given"] for row in rows] == ["0", "1", "0"], rows
+PYTHON
+
 # What fits nowhere is said, stays in the table and is not tried again.
 sed 's/devices = 256, model = "gpt2-1558m"/devices = 32, model = "gpt-640b"/' weak.toml >large.toml
 for turn in first second; do
@@ -87,8 +102,14 @@ for turn in first second; do
   "$fourfold" campaign run large.toml --output large >table 2>err || status=$?
   [ "$status" -eq 1 ] || fail "$turn run of what fits nowhere ends with $status: $(cat err)"
   grep -q "Without an answer, as nothing fits:" table || fail "the $turn table lacks what fits nowhere"
+  grep -Eq "^frontier +32 +gpt-640b +fits nowhere" table || fail "the $turn table has no row of what fits nowhere"
+  grep -q "fits nowhere: frontier 32 gpt-640b" large/strong.svg || fail "the figure does not say what fits nowhere"
   if grep -q "tried again" err; then fail "what fits nowhere is said to be tried again"; fi
 done
+"$fourfold" campaign export large.toml --output large --latex | heard 'gpt-640b & fits nowhere &' ||
+  fail "LaTeX lacks what fits nowhere"
+"$fourfold" campaign status large.toml --output large >out || true
+grep -q "2 of 3 points answered, 0 failed, 1 without a grid that fits, 0 not run yet" out || fail "status: $(cat out)"
 grep -q " 0 to run" err || fail "what fits nowhere is tried again: $(cat err)"
 
 point=(--platform summit --model gpt2-124m --grid 1x1x1x2 --batch-tokens 262144)

@@ -107,6 +107,28 @@ TEST(TextTables, TextsOfAnyColumnGoOnBelowThemselves) {
   EXPECT_GT(folded, 100);
 }
 
+// A path that no line has room for goes on below itself, whole.
+TEST(TextTables, WordsThatAreTooLongGoOnBelowThemselves) {
+  for (const std::string& mark : {std::string("/"), std::string("_"), std::string()}) {
+    std::string path;
+    for (int i = 0; i < 20; ++i) path += "folder" + mark;
+    const std::string number(55, '1');
+    const TextTable table{{{"n", ""}, {"where", "", Align::left}, {"what", "", Align::left}},
+                          {{number, path, path}}};
+
+    const std::string page = format(table);
+
+    EXPECT_LE(widest_line(page), page_width) << page;
+    std::string found;
+    for (const char letter : page) {
+      if (letter != ' ' && letter != '\n') found += letter;
+    }
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = page.find("folder", at)) != std::string::npos; ++at) ++count;
+    EXPECT_GE(count, mark.empty() ? 20U : 40U) << page;
+  }
+}
+
 TEST(TextTables, WideOnesHaveAllColumns) {
   const std::string text = format(wide_table(), Width::whole);
 
