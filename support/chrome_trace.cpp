@@ -41,7 +41,7 @@ void ChromeTrace::name_process(std::int64_t process, const std::string& title,
 }
 
 void ChromeTrace::add(std::int64_t process, const TraceEvent& event) {
-  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
+  const auto nanoseconds = [](double seconds) { return 125 * std::llround(seconds * 8e6); };
   const std::int64_t start = nanoseconds(event.start_s);
   events_.push_back(
       {process, start, std::max<std::int64_t>(start, nanoseconds(event.end_s)), event});
