@@ -41,6 +41,13 @@ constexpr std::array magics{
     Magic{"ARROW1"sv, 0, "is an Arrow file", write_jsonl},
     Magic{"SQLite format 3"sv, 0, "is an SQLite file", write_jsonl},
     Magic{"\x89HDF"sv, 0, "is an HDF5 file", write_jsonl},
+    Magic{"Obj\1"sv, 0, "is an Avro file", write_jsonl},
+    Magic{"%PDF-"sv, 0, "is a PDF file", write_jsonl},
+    Magic{"7z\xbc\xaf\x27\x1c"sv, 0, "is a 7z archive", unpack},
+    Magic{"Rar!\x1a\x07"sv, 0, "is a rar archive", unpack},
+    Magic{"\x89PNG\r\n"sv, 0, "is a picture", write_jsonl},
+    Magic{"\x7f\x45LF"sv, 0, "is a program", write_jsonl},
+    Magic{"GGUF"sv, 0, "is a model", "name texts or tokens"},
     Magic{"MMIDIDX\0\0"sv, 0, "is an index of Megatron-LM", "name the .bin beside it"},
     Magic{"TNTIDX\0\0"sv, 0, "is an old index of Megatron-LM", "name the .bin beside it"}};
 
@@ -58,6 +65,27 @@ bool is_really(const Magic& magic, const std::string& beginning) {
   throw std::runtime_error(why);
 }
 
+// A list of objects, or one over several lines: no documents, which have a line each.
+bool is_json_over_lines(std::string_view text) {
+  const auto skip = [&](std::string_view letters) {
+    text.remove_prefix(std::min(text.find_first_not_of(letters), text.size()));
+  };
+  constexpr auto blanks = " \t\r\n"sv;
+  if (text.starts_with("\xef\xbb\xbf"sv)) text.remove_prefix(3);
+  skip(blanks);
+  const bool list = text.starts_with('[');
+  if (list) {
+    text.remove_prefix(1);
+    skip(blanks);
+  }
+  if (!text.starts_with('{')) return false;
+  text.remove_prefix(1);
+  skip(" \t\r"sv);
+  const bool over_lines = text.starts_with('\n');
+  skip(blanks);
+  return text.starts_with('"') && (list || over_lines);
+}
+
 }  // namespace
 
 void refuse_packed(const std::string& beginning) {
@@ -67,9 +95,15 @@ void refuse_packed(const std::string& beginning) {
                             .starts_with(magic.bytes);
     if (begins && is_really(magic, beginning)) fail(fmt::format("{}; {}", magic.what, magic.cure));
   }
+  if (is_json_over_lines(beginning)) {
+    fail(fmt::format("is JSON over several lines or in a list; {}", write_jsonl));
+  }
 }
 
 void refuse_no_text(const std::string& part, std::int64_t place) {
+  if (place == 0 && (part.starts_with("\xff\xfe\0\0"sv) || part.starts_with("\0\0\xfe\xff"sv))) {
+    fail("is text in UTF-32; write it in UTF-8");
+  }
   if (place == 0 && (part.starts_with("\xff\xfe") || part.starts_with("\xfe\xff"))) {
     fail("is text in UTF-16; write it in UTF-8");
   }
@@ -130,6 +164,13 @@ std::optional<Numbers> numbers_in_npy(const std::string& beginning) {
     }
     numbers.count *= extent;
     i = static_cast<std::size_t>(read.ptr - shape.data()) - 1;
+  }
+  const bool in_columns = after("'fortran_order'").find("True") != std::string::npos;
+  if (in_columns && std::ranges::count(shape.substr(0, close), ',') > 0 &&
+      shape.find_first_of("0123456789", shape.find(',')) < close) {
+    fail(
+        "is a .npy in Fortran's order, whose neighbours in the file are none in the text; save "
+        "numpy.ascontiguousarray of it");
   }
   return numbers;
 }
