@@ -105,6 +105,9 @@ KeyTable shaped(KeyTable table, const TemplateShape& shape) {
   const auto nics = static_cast<double>(shape.nics);
   for (Key& key : table.keys) {
     const std::string full = table.path.empty() ? key.name : table.path + '.' + key.name;
+    if (full == "title" && shape.devices != 8) {
+      key.typical = fmt::format("\"My machine: {} H100-80GB per node\"", shape.devices);
+    }
     if (full == "nodes") key.typical = fmt::to_string(shape.nodes);
     if (full == "node.devices") key.typical = fmt::to_string(shape.devices);
     if (full == "network.rails") key.typical = fmt::to_string(shape.nics);
@@ -138,7 +141,7 @@ KeyTable shaped(KeyTable table, const TemplateShape& shape) {
     table.rows.back() = fmt::format("{{ dimension = 3, routers = {} }}", last);
   } else if (table.path == "library.across" || table.path == "library.across_at_once") {
     const double all = shape.nics == 8 ? 380.0 : ring_of_nic_GBps * nics;
-    table.rows = plateaus(1, nic_GBps, shape.devices, all);
+    table.rows = plateaus(1, std::min(nic_GBps, all), shape.devices, all);
   } else if (table.path == "library.in_node") {
     table.rows = plateaus(std::max<std::int64_t>(shape.devices / 2, 2), 363, shape.devices, 370);
   } else if (table.path == "node.crowding") {

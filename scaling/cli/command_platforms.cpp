@@ -93,16 +93,22 @@ struct SeenBy {
   std::string (*text)(const std::string& seen, const std::string& path, const TemplateShape& shape);
 };
 
+std::string said_and_written(const SeenNode& node, const TemplateShape& shape) {
+  const std::string taken = taken_for_granted(node);
+  if (!taken.empty()) say_once("note: " + taken + ".");
+  return template_of_node(node, shape);
+}
+
 const std::vector<SeenBy>& seen_by() {
   static const std::vector<SeenBy> all{
       {"--from-nvidia-smi-topo",
        "FILE: devices, links and NICs of a node as `nvidia-smi topo -m` prints them",
        [](const std::string& seen, const std::string& path, const TemplateShape& shape) {
-         return template_of_node(node_of_nvidia_smi(seen, path), shape);
+         return said_and_written(node_of_nvidia_smi(seen, path), shape);
        }},
       {"--from-hwloc", "FILE: the same as `lstopo FILE.xml` writes them",
        [](const std::string& seen, const std::string& path, const TemplateShape& shape) {
-         return template_of_node(node_of_hwloc(seen, path), shape);
+         return said_and_written(node_of_hwloc(seen, path), shape);
        }},
       {"--from-simgrid-xml",
        "FILE: node, NICs and network of a SimGrid platform whose links and routes are written "

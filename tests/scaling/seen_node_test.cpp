@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <utility>
 
 #include "platforms/platform.hpp"
 #include "platforms/show/simgrid_xml.hpp"
@@ -30,14 +32,18 @@ struct DrawnNode {
   std::int64_t nics() const { return (devices + share - 1) / share; }
 };
 
-std::string matrix(const DrawnNode& node, bool underlined) {
+// As a terminal shows it, as a file has it, and as it is copied from a terminal.
+constexpr std::array<std::pair<const char*, const char*>, 3> underlines{
+    {{"\x1b[4m", "\x1b[0m"}, {"", ""}, {"[4m", "[0m"}}};
+
+std::string matrix(const DrawnNode& node, std::size_t underlined) {
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < node.devices; ++i) names.push_back(fmt::format("GPU{}", i));
   for (std::int64_t i = 0; i < node.nics(); ++i) names.push_back(fmt::format("NIC{}", i));
   std::string text = "\t";
-  if (underlined) text += "\x1b[4m";
+  text += underlines.at(underlined).first;
   text += fmt::format("{}\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID", fmt::join(names, "\t"));
-  text += underlined ? "\x1b[0m\n" : "\n";
+  text += std::string(underlines.at(underlined).second) + "\n";
   const auto of = [&](std::int64_t i) {
     return i < node.devices ? i / node.share : i - node.devices;
   };
@@ -76,7 +82,18 @@ std::string nvlinks(const DrawnNode& node) {
   return text + " </distances2>\n";
 }
 
-std::string tree(const DrawnNode& node) {
+// Adapters are known by their kind, as hwloc 2 and 3 write it, whatever they are called.
+struct DrawnAdapter {
+  const char *name, *kind;
+};
+constexpr std::array<DrawnAdapter, 6> adapters{{{"mlx5_", "3"},
+                                                {"cxi", "3"},
+                                                {"rdmap16s", "3"},
+                                                {"irdma", "OpenFabrics"},
+                                                {"mlx4_", "OpenFabrics"},
+                                                {"bxi", "Network|OpenFabrics"}}};
+
+std::string tree(const DrawnNode& node, const DrawnAdapter& adapter = adapters[0]) {
   std::string text =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
       "<topology version=\"2.0\">\n <object type=\"Machine\" os_index=\"0\">\n";
@@ -86,8 +103,8 @@ std::string tree(const DrawnNode& node) {
         "pci_busid=\"0\">\n";
     text += fmt::format(
         "    <object type=\"OSDev\" name=\"hsn{0}\" osdev_type=\"2\"/>\n"
-        "    <object type=\"OSDev\" name=\"mlx5_{0}\" osdev_type=\"3\"/>\n   </object>\n",
-        nic);
+        "    <object type=\"OSDev\" name=\"{1}{0}\" osdev_type=\"{2}\"/>\n   </object>\n",
+        nic, adapter.name, adapter.kind);
     for (std::int64_t i = nic * node.share; i < std::min((nic + 1) * node.share, node.devices);
          ++i) {
       text += fmt::format(
@@ -112,7 +129,8 @@ TEST(SeenNodes, AreReadAsTheyWerePrintedAndWritten) {
     };
     const DrawnNode node{1 + draw(0, 8), draw(1, 3) * 6, 1 + draw(2, 3)};
     for (const SeenNode& seen :
-         {node_of_nvidia_smi(matrix(node, seed % 2 == 0), "it"), node_of_hwloc(tree(node), "it")}) {
+         {node_of_nvidia_smi(matrix(node, seed % underlines.size()), "it"),
+          node_of_hwloc(tree(node, adapters.at(seed % adapters.size())), "it")}) {
       EXPECT_EQ(seen.devices, node.devices);
       ASSERT_EQ(std::ssize(seen.nics), node.nics());
       for (std::int64_t nic = 0; nic < node.nics(); ++nic) {
@@ -124,8 +142,9 @@ TEST(SeenNodes, AreReadAsTheyWerePrintedAndWritten) {
       const Platform platform = read_platform(folder.file("seen.toml"));
       EXPECT_EQ(platform.node.devices, node.devices);
       EXPECT_EQ(std::ssize(platform.node.nics), node.nics());
-      // Without NVLink hwloc tells of no links.
-      if (seen.source.starts_with("hwloc") && node.nvlinks == 0) continue;
+      // Without NVLink hwloc tells of no links, and that is said.
+      const bool saw = node.nvlinks > 0 || node.devices == 1 || !seen.source.starts_with("hwloc");
+      EXPECT_EQ(taken_for_granted(seen).empty(), saw);
       const bool switched = node.nvlinks * (node.devices - 1) > 18;
       const auto pairs = switched ? 0 : node.devices * (node.devices - 1) / 2;
       EXPECT_EQ(std::ssize(platform.node.links), pairs);
@@ -136,6 +155,17 @@ TEST(SeenNodes, AreReadAsTheyWerePrintedAndWritten) {
         EXPECT_EQ(platform.node.links[0].bandwidth.value, 25e9 * static_cast<double>(node.nvlinks));
       }
     }
+  }
+}
+
+// A node without adapters is said to have none, and what is taken instead names no source.
+TEST(SeenNodes, WithoutNicsSaySo) {
+  for (const std::string one :
+       {"GPU0 CPU\nGPU0 X 0-7\n", "GPU0 GPU1 CPU\nGPU0 X NV4 0\nGPU1 NV4 X 0\n"}) {
+    const SeenNode node = node_of_nvidia_smi(one, "it");
+    EXPECT_THAT(taken_for_granted(node), HasSubstr("nvidia-smi topo -m shows no NIC"));
+    EXPECT_THAT(template_of_node(node, {}),
+                HasSubstr("assumption: nvidia-smi topo -m shows no NIC"));
   }
 }
 
@@ -186,7 +216,7 @@ TEST(SeenNodes, OfSimgridFilesAreExportedAgainTheSame) {
 }
 
 TEST(SeenNodes, ThatAreNoneAreRefusedInASentence) {
-  const std::string good = matrix({4, 4, 1}, false);
+  const std::string good = matrix({4, 4, 1}, 1);
   const auto said = [](const std::string& text) {
     return refusal<std::runtime_error>([&] { node_of_nvidia_smi(text, "topo.txt"); });
   };
