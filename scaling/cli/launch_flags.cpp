@@ -12,6 +12,7 @@
 
 #include "schedule/models/launch_words.hpp"
 #include "schedule/program/process_grid.hpp"
+#include "support/prose.hpp"
 #include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
 
@@ -146,6 +147,10 @@ std::vector<Flag> order_of(const LaunchWords& words, const Job& job, std::int64_
   const std::int64_t of_a_chunk = words.number({"num-layers-per-virtual-pipeline-stage"}, 0);
   std::int64_t chunks = words.number({"num-virtual-stages-per-pipeline-rank"}, 1);
   if (of_a_chunk > 0) chunks = layers / job.stages / of_a_chunk;
+  if (of_a_chunk > 0 && chunks * job.stages * of_a_chunk != layers) {
+    words.refuse(fmt::format("{} layers on {} are no multiple of {} a virtual stage", layers,
+                             counted(job.stages, "stage"), of_a_chunk));
+  }
   if (job.stages == 1 || chunks <= 1) return {{"--order", "1f1b"}, {"--chunks", "1"}};
   return {{"--order", "interleaved"}, {"--chunks", fmt::to_string(chunks)}};
 }
@@ -251,6 +256,16 @@ void add_launch_flags(CLI::App& verb) {
 }
 
 std::vector<std::string> with_launch_flags(const CLI::App& app, std::vector<std::string> words) {
+  // Arguments in one word begin like a flag, which none of them is.
+  for (std::string& word : words) {
+    const std::size_t end = word.find_first_of(" =");
+    if (end == std::string::npos || !word.starts_with("--") || !says_launch(word)) continue;
+    const CLI::App* const verb = verb_of(app, words);
+    if (verb->get_option_no_throw(word.substr(0, end)) == nullptr &&
+        word.find(" --") != std::string::npos) {
+      word.insert(0, " ");
+    }
+  }
   for (const char* const name : {"--megatron", "--neox"}) {
     const auto text = value_of(words, name);
     const CLI::App* const verb = verb_of(app, words);

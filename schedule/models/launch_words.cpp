@@ -34,10 +34,13 @@ constexpr std::array idle{"adam-",
                           "clip-grad",
                           "checkpoint-fa",
                           "cache",
-                          "data-",
+                          "data-args",
+                          "data-cache",
+                          "data-impl",
+                          "data-path",
                           "dataloader",
                           "decoupled-lr",
-                          "deepspeed",
+                          "deepspeed-config",
                           "distributed",
                           "end-weight",
                           "eval-",
@@ -80,9 +83,7 @@ constexpr std::array idle{"adam-",
                           "text-gen",
                           "timing",
                           "tokenizer",
-                          "train-data",
-                          "train-iters",
-                          "train-samples",
+                          "train-",
                           "use-wandb",
                           "use-checkpoint",
                           "valid-data",
@@ -94,7 +95,6 @@ constexpr std::array idle{"adam-",
                           "finetune",
                           "use-tensorb",
                           "print-stats",
-                          "fp32-allreduce",
                           "initial-loss-",
                           "no-one-logger"};
 
@@ -278,7 +278,9 @@ std::vector<std::string> LaunchWords::not_asked() const {
   for (const auto& [name, value] : words_) {
     const bool changes_nothing = std::ranges::any_of(
         idle, [&name = name](const char* prefix) { return name.starts_with(prefix); });
-    if (!asked_.contains(name) && !changes_nothing && value != "false") names.push_back(name);
+    const bool moves = name.starts_with("optimizer-") || name.starts_with("optimizer.offload");
+    if (!asked_.contains(name) && (!changes_nothing || moves) && value != "false")
+      names.push_back(name);
   }
   return names;
 }
@@ -298,8 +300,9 @@ void read_positions(const LaunchWords& words, ForeignModel& foreign) {
   const std::int64_t most = words.number({"max-position-embeddings"}, model.sequence);
   if (kind.starts_with("learned")) {
     if (most == model.sequence) return;
-    foreign.not_said.push_back(
-        {"max-position-embeddings " + std::to_string(most), std::to_string(model.sequence)});
+    foreign.not_said.push_back({"max-position-embeddings " + std::to_string(most),
+                                std::to_string(model.sequence),
+                                (most - model.sequence) * model.hidden});
     return;
   }
   model.position = PositionKind::rotary;
@@ -317,7 +320,7 @@ void read_mlp(const LaunchWords& words, ForeignModel& foreign) {
   const std::string activation =
       words.word({"activation"}, words.flag("swiglu") ? "swiglu" : "gelu");
   const bool gated = activation.ends_with("glu");
-  if (gated) model.mlp = MlpKind::swiglu;
+  model.mlp = gated ? MlpKind::swiglu : model.mlp;
   for (const char* other : {"squared-relu", "geglu", "reglu", "relu", "silu", "swish"}) {
     if (activation != other && !(words.has(other) && words.flag(other))) continue;
     foreign.not_said.push_back({std::string("activation ") + other, gated ? "swiglu" : "gelu"});
@@ -335,7 +338,8 @@ void read_biases(const LaunchWords& words, ForeignModel& foreign) {
   model.biases = !words.flag("disable-bias-linear") && attention && mlp;
   if (attention != mlp) foreign.not_said.push_back({"biases of some products", "none"});
   if (!words.flag("add-qkv-bias") || model.biases) return;
-  foreign.not_said.push_back({"biases of queries, keys and values", "none"});
+  foreign.not_said.push_back(
+      {"biases of queries, keys and values", "none", model.layers * model.qkv_columns()});
 }
 
 // As both pad it: to a multiple on each share of it.
@@ -364,7 +368,9 @@ ForeignModel model_in_launch(const LaunchWords& words) {
   model.layers = needed(words, "num-layers");
   model.hidden = needed(words, "hidden-size");
   model.heads = needed(words, "num-attention-heads");
-  model.sequence = words.number({"seq-length", "encoder-seq-length"}, model.sequence);
+  model.sequence = words.number({"seq-length", "encoder-seq-length"},
+                                words.number({"max-position-embeddings"}, 0));
+  if (model.sequence == 0) words.refuse("a model needs seq-length");
   const std::int64_t columns = words.number({"kv-channels"}, 0);
   if (columns * model.heads != model.hidden) model.head_size = columns;
   const bool grouped = words.is_neox() || words.flag("group-query-attention");

@@ -63,6 +63,37 @@ TEST(LaunchFlags, SayTheJobThatTheArgumentsSay) {
   }
 }
 
+// Arguments in one word, as `models show` and --model take them, are no flag; flags stay flags.
+TEST(LaunchFlags, ArgumentsInOneWordAreAWord) {
+  CLI::App app;
+  app.add_subcommand("project", "")->add_option("--model");
+  const std::vector<std::string> words{"project", "--model",  model, "--model=--num-layers 2 --x 1",
+                                       "--model", "--nothing"};
+  const std::vector<std::string> taken = with_launch_flags(app, words);
+
+  EXPECT_EQ(taken[2], std::string(" ") + model);
+  for (const std::size_t same : {0, 1, 3, 4, 5}) EXPECT_EQ(taken[same], words[same]);
+}
+
+// What Megatron-LM would not start with is refused: layers that virtual stages do not share.
+TEST(LaunchFlags, VirtualStagesShareTheLayersOrAreRefused) {
+  for (std::int64_t stages : {2, 3, 4}) {
+    for (std::int64_t layers = 1; layers <= 12; ++layers) {
+      const auto said = [&] {
+        return flags_of({"project", "--megatron",
+                         fmt::format("{} --world-size 12 --pipeline-model-parallel-size {} "
+                                     "--num-layers-per-virtual-pipeline-stage {}",
+                                     model, stages, layers)});
+      };
+      if (24 % (stages * layers) == 0) {
+        EXPECT_EQ(said().at("--chunks"), fmt::to_string(24 / stages / layers));
+      } else {
+        EXPECT_THAT(refusal<std::runtime_error>([&] { said(); }), HasSubstr("no multiple of"));
+      }
+    }
+  }
+}
+
 TEST(LaunchFlags, TypedBesidesWin) {
   const Flags said = flags_of({"project",
                                std::string("--megatron=") + model + " --nnodes 2 " +

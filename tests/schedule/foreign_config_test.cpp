@@ -311,10 +311,17 @@ TEST(LaunchWords, OneModelInThreeNotationsIsOneModel) {
 
 TEST(LaunchWords, WhatNobodyReadsIsNamedAndWhatChangesNoTimeIsNot) {
   const LaunchWords words(std::string(arguments) +
-                          " --lr 3e-4 --save here --fp8-format hybrid --log-interval 10");
+                          " --lr 3e-4 --save here --fp8-format hybrid --log-interval 10"
+                          " --optimizer adam --optimizer-cpu-offload --data-path x"
+                          " --data-parallel-sharding-strategy optim");
   model_in_launch(words);
 
-  EXPECT_THAT(words.not_asked(), ::testing::ElementsAre("fp8-format", "nnodes"));
+  EXPECT_THAT(words.not_asked(),
+              ::testing::ElementsAre("data-parallel-sharding-strategy", "fp8-format", "nnodes",
+                                     "optimizer-cpu-offload"));
+  EXPECT_THAT(refusal<std::exception>(
+                  [] { read_model("--num-layers 4 --hidden-size 64 --num-attention-heads 4"); }),
+              HasSubstr("a model needs seq-length"));
   EXPECT_THAT(
       refusal<std::exception>([&] { read_model(std::string(arguments) + " --num-experts 8"); }),
       HasSubstr("num-experts"));
