@@ -149,8 +149,8 @@ TEST(WideTokens, AreTheSameHoweverTheyAreWritten) {
 TEST(Texts, AreTextOrRefusedByWhatTheyAre) {
   const SharedFolder folder;
   const std::string rest(600, 'a');
-  const auto said = [&](const std::string& content) {
-    const std::string path = folder.write("a.txt", content);
+  const auto said = [&](const std::string& content, const char* name = "a.txt") {
+    const std::string path = folder.write(name, content);
     return refusal([&] { all_words(path, 0); });
   };
   std::string tar = rest;
@@ -162,7 +162,9 @@ TEST(Texts, AreTextOrRefusedByWhatTheyAre) {
            {tar, "is a tar archive"},
            {"\xff\xfe" + rest, "is text in UTF-16"},
            {std::string("a\0b\0c\0d\0e\0f\0g\0h\0i\0j\0", 20), "is text in UTF-16"}}) {
-    EXPECT_THAT(said(content), HasSubstr(what));
+    for (const char* name : {"a.txt", "a.jsonl", "a"}) {
+      EXPECT_THAT(said(content, name), HasSubstr(what));
+    }
   }
   for (const std::size_t place : {0UL, 300UL, 599UL}) {
     std::string text = rest;

@@ -131,6 +131,7 @@ void TokenFile::recognise(std::int64_t bytes, std::int64_t token_bits) {
                               "shards",
                               token_bits));
   } else if (path_.ends_with(".jsonl") || begins_with_document(beginning)) {
+    refuse_no_text(beginning, 0);
     read_documents(bytes);
   } else {
     expect_text(bytes);
