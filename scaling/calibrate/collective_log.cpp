@@ -53,10 +53,11 @@ class LogReader {
   LogReader(const std::string& path, const LogRanks& ranks) : path_(path), given_(ranks) {}
 
   std::vector<LogRun> runs() {
-    const std::string text = read_text_file(path_, "the log");
+    std::string text = read_text_file(path_, "the log");
     if (text.find_first_not_of(" \t\n") == std::string::npos) {
       throw std::runtime_error(path_ + ": the log is empty");
     }
+    if (auto said = text_of_container(text)) text = std::move(*said);
     if (begins_with_json(text)) return runs_of_json(text, path_);
     for (const TextLine& line : lines_of(text)) {
       number_ = line.number;

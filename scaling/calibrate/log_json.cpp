@@ -10,6 +10,7 @@
 #include "scaling/calibrate/log_run.hpp"
 #include "sim/cost/protocol.hpp"
 #include "support/json_text.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold::inline scaling::inline calibrate {
 namespace {
@@ -185,6 +186,21 @@ bool begins_with_json(const std::string& text) {
     begin = text.find_first_not_of(" \t\n", begin + 1);
   }
   return begin != std::string::npos && text[begin] == '{';
+}
+
+std::optional<std::string> text_of_container(const std::string& text) {
+  std::string said;
+  for (const TextLine& line : lines_of(text)) {
+    const auto kept = json_in(line.text);
+    if (!kept || !kept->is_object() || !kept->contains("log") || !kept->contains("stream") ||
+        !kept->at("log").is_string()) {
+      // The last line may be half of one.
+      if (line.number > 1 && !line.ended) break;
+      return std::nullopt;
+    }
+    said += kept->at("log").get<std::string>();
+  }
+  return said;
 }
 
 std::vector<LogRun> runs_of_json(const std::string& text, const std::string& path) {

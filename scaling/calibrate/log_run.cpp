@@ -83,10 +83,12 @@ bool is_failure(const std::string& line) {
 
 // Of OSU's benchmarks and IMB's, those that are no collectives.
 bool is_of_messages(const std::string& name) {
-  constexpr std::array messages{"Latency",  "Bandwidth", "Message Rate", "PingPong", "PingPing",
-                                "Sendrecv", "Exchange",  "Uniband",      "Biband"};
-  return std::ranges::any_of(
-      messages, [&](const char* word) { return name.find(word) != std::string::npos; });
+  constexpr std::array whole{"Latency",  "Multi",    "PingPong", "PingPing",
+                             "Sendrecv", "Exchange", "Uniband",  "Biband"};
+  constexpr std::array part{"Bandwidth", "Message Rate", "Multi-threaded", "Multi-process"};
+  return std::ranges::find(whole, name) != whole.end() ||
+         std::ranges::any_of(
+             part, [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -202,7 +204,10 @@ LogRun RunDraft::finished(const LogRanks& given, std::int64_t next) const {
   const std::string name = tool_ == LogTool::osu ? osu_name(title_) : title_;
   const auto kind = tool_ == LogTool::nccl && name.empty() ? collective_in_file_name(path_)
                                                            : collective_named(name);
-  if (tool_ == LogTool::osu && (name == "Bandwidth" || name.starts_with("Multiple Bandwidth"))) {
+  const bool one_sided =
+      title_.find("Put") != std::string::npos || title_.find("Get") != std::string::npos;
+  if (tool_ == LogTool::osu && !one_sided &&
+      (name == "Bandwidth" || name.starts_with("Multiple Bandwidth"))) {
     put_links(run, next);
     return run;
   }

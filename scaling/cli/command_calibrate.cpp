@@ -176,11 +176,11 @@ int fit_logs(const Typed& typed) {
       runs.push_back(std::move(run));
     }
   }
-  if ((typed.ranks.nodes > 0 || typed.ranks.in_each > 0) &&
+  const std::vector<CollectiveSample> samples = samples_of(runs);
+  if ((typed.ranks.nodes > 0 || typed.ranks.in_each > 0) && !samples.empty() &&
       std::ranges::none_of(runs, &LogRun::placed_by_user)) {
     said += "The logs say where their ranks were: --nodes and --devices-per-node are not used.\n";
   }
-  const std::vector<CollectiveSample> samples = samples_of(runs);
   std::vector<std::string> chosen, faults;
   if (!text.empty()) text = with_links(std::move(text), runs, chosen, said);
   if (samples.empty() && chosen.empty()) {

@@ -19,7 +19,6 @@
 namespace fourfold::tests {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 std::int64_t drawn(std::uint64_t seed, std::uint64_t place, std::int64_t limit) {
@@ -160,6 +159,45 @@ TEST_F(LogFaults, HaveTheirOwnCause) {
       "1024 256 float sum -1 10.24 0.10 0.00 0\n# Avg bus bandwidth : 0\n";
   EXPECT_THAT(refused(alone), HasSubstr("has one rank alone"));
   EXPECT_EQ(samples(alone + joined(reduce)).size(), samples(joined(reduce)).size());
+}
+
+// Docker keeps each line as an object of its own.
+TEST_F(LogFaults, OfAContainerIsReadAsWhatItPrinted) {
+  std::string kept;
+  for (const std::string& line : nccl_lines("all_reduce")) {
+    kept += "{\"log\":\"" + line + "\\n\",\"stream\":\"stdout\",\"time\":\"2026\"}\n";
+  }
+  EXPECT_EQ(samples(kept).size(), samples(joined(nccl_lines("all_reduce"))).size());
+  EXPECT_THAT(refused(kept.substr(0, kept.rfind("# Avg"))), HasSubstr("cut off"));
+}
+
+TEST_F(LogFaults, AndWhatIsLeftOutHaveReasonsOfTheirOwn) {
+  const auto why = [&](const std::string& title, const std::string& columns) {
+    return read("# OSU " + title + " Test v7.4\n# Size  " + columns + "\n4  1.00\n" +
+                joined(osu_lines()))
+        .front()
+        .left_out;
+  };
+  for (const char* title : {"MPI Latency", "MPI Multi-threaded Latency", "MPI Multi Latency",
+                            "MPI-CUDA Latency", "MPI Multi-process Latency"}) {
+    EXPECT_THAT(why(title, "Avg Latency(us)"), HasSubstr("messages")) << title;
+  }
+  for (const char* title : {"MPI_Put Bandwidth", "MPI_Get Bandwidth",
+                            "MPI Bi-Directional Bandwidth", "MPI_Put Bi-directional Bandwidth"}) {
+    EXPECT_THAT(why(title, "Bandwidth (MB/s)"), HasSubstr("messages")) << title;
+  }
+  for (const char* title :
+       {"MPI All-to-All Personalized Exchange Latency", "MPI Neighborhood Allgather Latency",
+        "MPI Broadcast Latency", "MPI Allgatherv Persistent Latency"}) {
+    EXPECT_THAT(why(title, "Avg Latency(us)"), HasSubstr("none of the collectives")) << title;
+  }
+  const std::string validated =
+      "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size  Avg Latency(us)   Validation\n4  1.00  ";
+  EXPECT_EQ(refused(validated + "Pass\n"), "accepted");
+  EXPECT_THAT(refused(validated + "Fail\n"), HasSubstr("results were wrong"));
+  for (const char* half : {"P", "Pa", "Pas", "F", "Fai"}) {
+    EXPECT_THAT(refused(validated + half), HasSubstr("half a word"));
+  }
 }
 
 std::string json_log(const std::string& program, int groups) {
