@@ -16,6 +16,8 @@ project --platform dragonfly --devices 16 --at-most-grids 1
 project --platform dragonfly --grid 2x2x2x2 --micro-batches 1 --jitter 1% --slow-devices 1:0.5
 project --platform torus --grid x=2,data=2,pipe=4 --micro-batches 4 --zero 1 --fidelity estimated
 project --platform fat-tree-3 --devices 16 --system megatron-lm-2021 --fidelity estimated
+project --platform dragonfly --grid 2x2x2x2 --micro-batches 1 --explain
+project --platform crossbar --grid 2x2x2x2 --micro-batches 1 --fidelity estimated --scale "devices=?" --step-seconds 20
 cat >study.toml <<'TOML'
 title = "One point"
 batch_tokens = 131_072
@@ -46,7 +48,7 @@ schema = json.load(open(sys.argv[1]))
 jsonschema.Draft7Validator.check_schema(schema)
 check = jsonschema.Draft7Validator(schema)
 records = [json.loads(line) for line in open("records.jsonl")]
-assert len(records) == 9 and "digest" in records[-1]
+assert len(records) == 11 and "digest" in records[-1]
 assert {one["fidelity"] for one in records} == {"estimated", "simulated", "measured"}
 for record in records:
     for error in check.iter_errors(record):
@@ -78,11 +80,16 @@ for platform in dragonfly ./failing.toml; do
   "$fourfold" advise --platform $platform --model gpt-5b --devices 16..64 --tokens 200B --json 2>>said >>advice.jsonl
 done
 "$fourfold" collectives --platform dragonfly --devices 16 --json >collectives.jsonl
+for verb in project search; do
+  "$fourfold" $verb --platform dragonfly --model gpt-640b --devices 16 --json 2>>said >>shortage.jsonl && fail "$verb fits"
+done
+"$fourfold" project --platform dragonfly --model gpt-20b --grid 1x1x1x16 --json 2>>said >>shortage.jsonl && fail "it fits"
 "$python" - "$FOURFOLD_SOURCE_DIR/docs" <<'PY'
 import json, sys, jsonschema
-schemas = {name: json.load(open(f"{sys.argv[1]}/{name}.schema.json")) for name in ("record", "advice", "collectives")}
+names = ("record", "advice", "collectives", "shortage")
+schemas = {name: json.load(open(f"{sys.argv[1]}/{name}.schema.json")) for name in names}
 checks = {name: jsonschema.Draft7Validator(schema) for name, schema in schemas.items()}
-for name in ("advice", "collectives"):
+for name in names[1:]:
     answers = [json.loads(line) for line in open(f"{name}.jsonl")]
     assert answers
     for answer in answers:
