@@ -317,21 +317,17 @@ SeenNode node_of_hwloc(const std::string& text, const std::string& where) {
   if (const auto matrix = matrix_in(tags)) put_links(*matrix, all, devices, where, node);
   node.saw_links = node.devices == 1 || !node.links.empty() || node.switch_port_GBps > 0.0;
   for (std::int64_t a = 0; !node.saw_links && a < node.devices; ++a) {
-    for (std::int64_t b = a + 1; b < node.devices; ++b) {
+    for (std::int64_t b = a + 1; b < node.devices; ++b)
       node.links.push_back({a, b, "PCIe", pcie_GBps});
-    }
   }
   return node;
 }
 
 std::string taken_for_granted(const SeenNode& node) {
-  std::string text;
-  if (node.nics.empty()) text = "no NIC, so each device has one";
-  if (!node.saw_links) {
-    text += text.empty() ? "" : "; ";
-    text += "no links between devices, so they are joined by PCIe";
-  }
-  return text.empty() ? "" : node.source + " shows " + text;
+  const std::string nics = node.nics.empty() ? ", no NIC, so each device has one" : "";
+  const std::string links = node.saw_links ? "" : ", no links between devices: by PCIe, then";
+  const std::string text = nics + links;
+  return text.empty() ? "" : node.source + " shows " + text.substr(2);
 }
 
 std::string node_toml(const SeenNode& node) {

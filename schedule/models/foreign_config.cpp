@@ -78,8 +78,8 @@ std::string plain_activation(const std::string& word) {
 }
 
 void read_activation(const ForeignKeys& config, const BlockFamily& family) {
-  const char* const key =
-      config.key({"hidden_activation", "hidden_act", "activation_function", "activation"});
+  const char* const usual = config.key({"hidden_act", "activation_function", "activation"});
+  const char* const key = config.has("hidden_activation") ? "hidden_activation" : usual;
   const std::string said = config.word(key, family.activation);
   const std::string taken = family.mlp == MlpKind::swiglu ? "silu" : "gelu_new";
   if (plain_activation(said) == taken) return;
