@@ -21,6 +21,14 @@ bool is_cell(const std::string& word) {
   return word == "N/A" || number_in(word).has_value();
 }
 
+// From 10 s on a time has one decimal, "1.0e+07", and the rate beside it tells it better.
+double finer_time(double size, double time, const std::string& printed, double algbw) {
+  constexpr double rounded = 0.05;
+  if (printed.find('e') == std::string::npos || !(algbw > 0.0)) return time;
+  const double finer = size / algbw * 1e-3;
+  return std::abs(finer - time) <= rounded * time * 1.1 ? finer : time;
+}
+
 bool has_digit(const std::string& word) {
   return std::ranges::any_of(word, [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
@@ -263,6 +271,7 @@ void LogTable::put_row() {
   if (time) row.time = cell(*time);
   if (!rate && row.time == 0.0) fail(line_, "a collective cannot take 0 us");
   if (tool_ == LogTool::nccl) {
+    row.time = finer_time(row.size, row.time, words_.at(*time), cell("algbw"));
     const std::string why = wrong_rate(row.size, row.time, cell("algbw"));
     if (!why.empty()) fail(line_, why);
     row.busbw = cell("busbw");

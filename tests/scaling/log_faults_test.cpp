@@ -161,6 +161,19 @@ TEST_F(LogFaults, HaveTheirOwnCause) {
   EXPECT_EQ(samples(alone + joined(reduce)).size(), samples(joined(reduce)).size());
 }
 
+// Times from 10 s on are printed with one decimal.
+TEST_F(LogFaults, AreNoneWhereATimeIsLong) {
+  for (double us = 1.0e7; us < 1e9; us *= 1.21) {
+    const double size = 1e9 * us, rate = 1e6;  // 1e15 bytes a second
+    std::string text = joined(nccl_lines("all_reduce"));
+    const std::string row = fmt::format("{:.0f}  9  float  sum  -1  {:.1e}  {:.0f}  {:.0f}  0",
+                                        size, us, rate, rate * 1.5);
+    text.insert(text.find("# Out of"), row + row.substr(row.find("  -1") + 4) + "\n");
+    ASSERT_EQ(refused(text), "accepted") << us;
+    EXPECT_NEAR(samples(text).back().time.value, us * 1e-6, us * 1e-9) << us;
+  }
+}
+
 // Docker keeps each line as an object of its own.
 TEST_F(LogFaults, OfAContainerIsReadAsWhatItPrinted) {
   std::string kept;
