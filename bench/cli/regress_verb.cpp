@@ -95,10 +95,10 @@ std::string content_of(const std::string& path) {
 }
 
 std::optional<Baseline> baseline_of(const RegressFlags& flags, const std::string& content,
-                                    std::int64_t ranks) {
+                                    std::int64_t ranks, std::vector<std::string>& wider) {
   if (flags.baseline.empty()) return std::nullopt;
   Baseline baseline = baseline_from_json(content, flags.baseline);
-  allow(flags.allowed, baseline);
+  wider = allow(flags.allowed, baseline);
   const std::string why = incomparable(baseline, provenance_now(), ranks);
   if (!why.empty()) {
     throw std::runtime_error(fmt::format("{} does not fit: {}", flags.baseline, why));
@@ -113,7 +113,7 @@ class Regress {
     if (!flags.baseline.empty()) {
       content = from_first_rank([&] { return content_of(flags.baseline); });
     }
-    together([&] { baseline_ = baseline_of(flags, content, world_.size()); });
+    together([&] { baseline_ = baseline_of(flags, content, world_.size(), report_.wider); });
   }
 
   int run() {
@@ -199,7 +199,8 @@ class Regress {
 void check(const RegressFlags& flags, std::int64_t ranks) {
   if (!flags.record.empty()) refuse_unwritable(flags.record);
   if (!flags.junit.empty()) refuse_unwritable(flags.junit);
-  if (!flags.baseline.empty()) baseline_of(flags, content_of(flags.baseline), ranks);
+  std::vector<std::string> wider;
+  if (!flags.baseline.empty()) baseline_of(flags, content_of(flags.baseline), ranks, wider);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ double share_in(const std::string& allowed, const std::string& word) {
 
 }  // namespace
 
-void allow(const std::vector<std::string>& words, Baseline& baseline) {
+std::vector<std::string> allow(const std::vector<std::string>& words, Baseline& baseline) {
+  std::vector<std::string> kept;
   for (const std::string& word : words) {
     const std::size_t sign = word.rfind('=');
     const bool all = sign == std::string::npos;
@@ -36,8 +37,10 @@ void allow(const std::vector<std::string>& words, Baseline& baseline) {
     bool found = false;
     for (BaselineMetric& metric : baseline.metrics) {
       if (metric.scale == Scale::exact || !metric.name.starts_with(name)) continue;
-      const bool wider = all && metric.scale == Scale::traffic;
-      metric.reference.lower = wider ? std::min(metric.reference.lower, -share) : -share;
+      const bool wider = all && metric.scale == Scale::traffic && metric.reference.lower < -share;
+      std::erase(kept, metric.name);
+      if (wider) kept.push_back(metric.name);
+      if (!wider) metric.reference.lower = -share;
       found = true;
     }
     if (found) continue;
@@ -50,6 +53,7 @@ void allow(const std::vector<std::string>& words, Baseline& baseline) {
                     "it has {}",
                     word, fmt::join(known, "; ")));
   }
+  return kept;
 }
 
 }  // namespace fourfold::inline bench::inline regress

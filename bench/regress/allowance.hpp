@@ -10,8 +10,8 @@
 namespace fourfold::inline bench::inline regress {
 
 // Of all, quantities keep a bound that is wider where what nobody here sees decides (traffic):
-// there unchanged runs differ by as much. Throws std::runtime_error with a sentence: no percentage,
-// or no such quantity.
-void allow(const std::vector<std::string>& words, Baseline& baseline);
+// there unchanged runs differ by as much. Returns their names. Throws std::runtime_error with a
+// sentence: no percentage, or no such quantity.
+std::vector<std::string> allow(const std::vector<std::string>& words, Baseline& baseline);
 
 }  // namespace fourfold::inline bench::inline regress

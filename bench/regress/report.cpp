@@ -2,6 +2,7 @@
 #include "bench/regress/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -150,6 +151,13 @@ std::string regress_text(const RegressReport& report) {
   text += "\n\n";
   text += report.compared ? compared_table(report.judgements) : measured_table(report.run);
   text += "\n";
+  if (!report.wider.empty()) {
+    text += hanging(
+        fmt::format("--allow holds not for these, which differ by more on a machine that has not "
+                    "changed: {}; --allow 'NAME=5%' would.",
+                    fmt::join(report.wider, "; ")),
+        0);
+  }
   for (const Judgement& j : report.judgements) {
     if (failed(j) || j.standing == Standing::missing) text += j.name + " " + words(j) + "\n";
   }

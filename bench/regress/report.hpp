@@ -18,6 +18,7 @@ struct RegressReport {
   bool recorded = false;      // as a baseline: nothing is asked but that
   std::string baseline;       // its file
   double baseline_fma = 0.0;  // Gflop/s
+  std::vector<std::string> wider;  // quantities that --allow does not hold (allowance.hpp)
   std::vector<Judgement> judgements;
   std::vector<Straggler> stragglers;
   std::int64_t attempts = 1;

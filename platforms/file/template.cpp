@@ -178,7 +178,7 @@ std::string platform_template(const TemplateShape& given) {
   const std::vector<std::string> kinds = network_kinds();
   if (std::find(kinds.begin(), kinds.end(), network_kind) == kinds.end()) {
     throw std::invalid_argument(fmt::format("there is no topology \"{}\"{}", network_kind,
-                                            did_you_mean(network_kind, kinds)));
+                                            one_of_these(network_kind, kinds)));
   }
   std::string text = comment(introduction, "");
   for (const KeyTable& table : platform_keys()) {

@@ -128,11 +128,13 @@ WayTyped typed_as_project(const StrategyFinding& finding) {
   };
 }
 
+Throughput throughput_of_first(const StrategyFinding& finding) {
+  const Strategy& best = finding.answer.best.front();
+  return throughput(point_of(finding.question, best), best.seconds,
+                    finding.platform.processor.advertised_peak);
+}
+
 int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
-  if (!typed.flags.question.tokens.empty()) {
-    throw std::runtime_error(
-        "--tokens cannot take effect: whole strategies are compared by seconds of a batch");
-  }
   const double width_in = inches_in("--width", typed.width);
   const StrategyQuestion question = strategy_question(typed.flags, verb);
   const Point& pattern = question.pattern;
@@ -155,6 +157,17 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
       text = object.dump();
     } else {
       text += '\n' + shortage_text(closest, way);
+    }
+  }
+  const double tokens = tokens_of(typed.flags.question);
+  if (tokens > 0.0 && !finding.answer.best.empty()) {
+    const Throughput first = throughput_of_first(finding);
+    if (typed.json) {
+      nlohmann::json object = parse_json(text, "the answer");
+      object["run"] = json_of_run(first, tokens);
+      text = object.dump();
+    } else {
+      text += "\nThe first of them: " + run_text(first, tokens);
     }
   }
   print(typed.json ? text + '\n' : text);

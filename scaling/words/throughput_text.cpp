@@ -48,10 +48,12 @@ std::string throughput_text(const Throughput& throughput) {
 std::string run_text(const Throughput& throughput, double tokens) {
   if (tokens <= 0.0) return "";
   const double trillions = tokens / 1e12;
+  std::string amount = short_number(tokens);
+  if (amount.back() == 'G') amount.back() = 'B';  // billions of tokens
   return fmt::format(
       "A run of {} tokens takes {:.1f} days and {} device-hours, without failures and "
       "checkpoints.\n",
-      short_number(tokens), throughput.days_per_trillion_tokens * trillions,
+      amount, throughput.days_per_trillion_tokens * trillions,
       short_number(throughput.device_hours_per_trillion_tokens * trillions));
 }
 

@@ -112,6 +112,17 @@ TEST(Regress, HoldsQuantitiesToWhatIsAllowed) {
        {"5", "x%", "0%", "100%", "%", "", "memory=5%", "projected=5%", "product=5"}) {
     EXPECT_THROW(bounds({word}), std::runtime_error) << word;
   }
+  // What is not held to it is named, unless a later word holds it.
+  const auto wider = [](const std::vector<std::string>& words) {
+    Baseline baseline = recorded();
+    baseline.metrics.push_back({"bus", Scale::traffic, {3.0, -0.5, 0.5, "GB/s"}, 3.0, {}});
+    return allow(words, baseline);
+  };
+  EXPECT_EQ(wider({"5%"}), std::vector<std::string>{"bus"});
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{}, {"60%"}, {"bus=5%"}, {"5%", "bus=5%"}}) {
+    EXPECT_EQ(wider(words), std::vector<std::string>{});
+  }
   Baseline baseline = recorded();
   allow({"20%"}, baseline);
   EXPECT_EQ(judge(baseline, run_of(0.9 / 1.1, 10))[0].standing, Standing::fine);

@@ -1,6 +1,8 @@
 // The template of every topology is a whole and valid file, and the reader needs what it holds.
 #include "platforms/file/template.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,7 +151,10 @@ TEST(Templates, RefuseAnUnknownTopology) {
     platform_template({"fat tree"});
     FAIL();
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "there is no topology \"fat tree\"; did you mean \"fat-tree\"?");
+    EXPECT_EQ(std::string(error.what()),
+              fmt::format("there is no topology \"fat tree\"; did you mean \"fat-tree\"? It is one "
+                          "of {}",
+                          fmt::join(network_kinds(), ", ")));
   }
 }
 
