@@ -18,7 +18,7 @@ stats csv using (machines = with_text(machines, strcol('machine')), rows = rows 
 # Labels of sweeps slant below the grids, and need room.
 stats csv using (longest = more(longest, strlen(grid(strcol('grid')))), 0) nooutput
 room = more(more(9.5 * widest, 8.2 * longest), 88)
-wide = more(room * (rows + words(machines)) + legend, 900)
+wide = more(room * (rows + words(machines) + 1) + legend + 160, 900)
 high = 750 + 4 * letters
 count = words(parts)
 
@@ -43,11 +43,23 @@ lower = letters > 0 ? 5 + 0.25 * letters : 4.2
 set ylabel (far ? 'share of the batch, %' : 'seconds per batch')
 set xlabel 'devices, model, grid (x.y.z.data)'.(letters > 0 ? ', label' : '') offset 0, (letters > 0 ? -3 - 0.2 * letters : -1.6)
 if (paper_width > 0) { set xlabel 'devices, model' offset 0, -0.8 }
+# In a column of a paper words that would write over their neighbours stand upright, labels with them.
+tic_letters = 0
+stats csv using (tic_letters = more(tic_letters, strlen(short(strcol('model')))), 0) nooutput
+upright = paper_width > 0 && (letters > 0 || \
+  8.4 * more(tic_letters, 5) > (143 * paper_width - 110) / (rows + gap * words(machines) + 0.6))
+tic(_) = strcol('devices').(upright ? ' ' : "\n").short(strcol('model')). \
+  (upright && strcol('label') ne '' ? ', '.strcol('label') : '')
+if (upright) {
+  lower = 2 + 0.42 * (tic_letters + letters + 8)
+  set xlabel ''
+}
 set yrange [0:*]
 set offsets 0.3, 0.3, graph 0.06, 0
 set style fill solid border rgb 'white'
 set boxwidth 0.8
 set xtics scale 0 noenhanced font ',11'
+if (upright) { set xtics rotate by 90 right }
 set grid noxtics
 set grid back
 set border 2
@@ -70,7 +82,7 @@ do for [i=1:words(machines)] {
 do for [picture in pictures] {
   load canvas
   plot for [j=0:count-1] csv using (place($0)):(upto(count - j)):xtic( \
-    strcol('devices')."\n".short(strcol('model'))) with boxes \
+    tic(0)) with boxes \
     lc rgb word(shades, count - j) title word(titles, count - j), \
     csv using (place($0)):(far ? NaN : number('bar_low_s')):(0): \
     (number('bar_high_s') - number('bar_low_s')) with vectors heads size screen 0.004,90 lw 1.2 \
@@ -83,6 +95,6 @@ do for [picture in pictures] {
     offset 0, 0.6 font ',10' tc rgb dark notitle, \
     csv using (place($0)):(0):(paper_width > 0 ? '' : grid(strcol('grid'))) with labels noenhanced offset 0, -3.1 \
     font ',9' tc rgb dark notitle, \
-    csv using (place($0)):(0):(strcol('label')) with labels noenhanced rotate by -25 left \
+    csv using (place($0)):(0):(upright ? '' : strcol('label')) with labels noenhanced rotate by -25 left \
     offset -2.5, -4.3 font ',9' tc rgb dark notitle
 }

@@ -134,4 +134,40 @@ TOML
 study far "a figure of machines"
 [ "$(dots)" -eq 2 ] || fail "machines that are far apart are $(dots) dots, not 2"
 
+# No text over text, as wide as it needs or in a column of a paper: several machines, models with long
+# names, labels, batches that are far apart.
+cat >"$folder/weak.toml" <<'TOML'
+title = "Weak scaling on two machines"
+fidelity = "estimated"
+batch_tokens = 1_048_576
+[[machine]]
+platform = "perlmutter"
+points = [{ devices = 64, model = "gpt-5b", grid = "x=4,pipe=4,data=4" }, { devices = 256, model = "gpt-10b" }]
+[[machine]]
+platform = "frontier"
+points = [{ devices = 64, model = "gpt-5b" }, { devices = 1024, model = "gpt-20b" }, { devices = 8, model = "gpt-640b" }]
+TOML
+cat >"$folder/far.toml" <<'TOML'
+title = "Models of all sizes"
+fidelity = "estimated"
+batch_tokens = 1_048_576
+[[sweep]]
+list = [{ label = "as it is" }, { label = "no overlap", options = { overlap = { all_gather = false } } }]
+[[machine]]
+platform = "frontier"
+points = [{ devices = 64, model = "gpt-5b" }, { devices = 64, model = "gpt2-124m" }, { devices = 2048, model = "gpt-20b" }]
+TOML
+for name in weak far; do
+  "$fourfold" campaign run "$folder/$name.toml" --output "$folder/$name" >/dev/null 2>"$folder/said" || [ $name = weak ] ||
+    fail "the campaign $name"
+  for kind in pflops time strong systems machines; do
+    for width in "" "--width=3.5in" "--width=7in"; do
+      # shellcheck disable=SC2086
+      "$fourfold" campaign plot "$folder/$name.toml" --output "$folder/$name" --kind $kind $width >/dev/null 2>"$folder/said" ||
+        fail "$kind of $name $width"
+      python3 "$FOURFOLD_SOURCE_DIR/tests/scaling/overlaps.py" "$folder/$name/$kind.svg" || fail "$kind of $name $width: text over text"
+    done
+  done
+done
+
 echo "plots say what they show"
