@@ -1,6 +1,8 @@
 // Compares rows of one series; see speedup.hpp.
 #include "scaling/study/speedup.hpp"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -23,6 +25,18 @@ Speedup speedup_of(const StudyRow& row, const Study& study) {
       static_cast<double>(row.record.devices()) / static_cast<double>(first->devices());
   const double speedup = row.record.rate() / first->rate();
   return {speedup, speedup / ratio, row.record.seconds() * (speedup / ratio)};
+}
+
+std::string efficiency_cell(const StudyRow& row, const Study& study) {
+  const std::vector<std::string> series = series_of(study);
+  const std::string& own = series[static_cast<std::size_t>(&row - study.rows.data())];
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const bool other = study.rows[i].record.devices() != row.record.devices();
+    if (series[i] == own && other) {
+      return fmt::format("{:.1f}", 100.0 * speedup_of(row, study).efficiency);
+    }
+  }
+  return "-";
 }
 
 std::string series_name(const StudyRow& row, const Study& study) {

@@ -17,6 +17,9 @@ struct Speedup {
 // Of a row that is the study's.
 Speedup speedup_of(const StudyRow& row, const Study& study);
 
+// In per cent, of a point whose curve has others on fewer or more devices; else "-".
+std::string efficiency_cell(const StudyRow& row, const Study& study);
+
 // The row's curve: with its model, unless models grow with the devices.
 std::string series_name(const StudyRow& row, const Study& study);
 

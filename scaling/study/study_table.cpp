@@ -105,19 +105,6 @@ TextTable main_table(const Study& study) {
   return table;
 }
 
-// Of a point whose curve has others on fewer or more devices.
-std::string efficiency_cell(const StudyRow& row, const Study& study) {
-  const std::vector<std::string> series = series_of(study);
-  const std::string& own = series[static_cast<std::size_t>(&row - study.rows.data())];
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const bool other = study.rows[i].record.devices() != row.record.devices();
-    if (series[i] == own && other) {
-      return fmt::format("{:.1f}", 100.0 * speedup_of(row, study).efficiency);
-    }
-  }
-  return "-";
-}
-
 std::string throughput_table(const Study& study, Width width) {
   TextTable table;
   table.columns = {{"machine", "", Align::left},
