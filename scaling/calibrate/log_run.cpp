@@ -216,9 +216,10 @@ LogRun RunDraft::finished(const LogRanks& given, std::int64_t next) const {
     return run;
   }
   check_end(next);
-  if (kind && table_->reduces() == (*kind == CollectiveKind::all_gather)) {
+  // Of a file of several runs the name may be that of another.
+  if (kind && name.empty() && table_->reduces() == (*kind == CollectiveKind::all_gather)) {
     fail(table_->rows().front().line,
-         fmt::format("the column redop is not that of {}, as which the run was named; give the "
+         fmt::format("the column redop is not that of {}, after which the file is named; give the "
                      "whole log, or name the file after its collective, as in all_gather_perf.txt",
                      fourfold::name(*kind)));
   }

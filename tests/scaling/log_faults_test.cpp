@@ -28,12 +28,12 @@ std::int64_t drawn(std::uint64_t seed, std::uint64_t place, std::int64_t limit) 
 class LogFaults : public ::testing::Test {
  protected:
   std::vector<CollectiveSample> samples(const std::string& text) { return samples_of(read(text)); }
-  std::string refused(const std::string& text) {
-    return refusal<std::exception>([&] { read(text); });
+  std::string refused(const std::string& text, const std::string& name = "log.txt") {
+    return refusal<std::exception>([&] { read(text, name); });
   }
-  std::vector<LogRun> read(const std::string& text) {
-    write_content(folder_.file("log.txt"), text);
-    return read_collective_log(folder_.file("log.txt"), {2, 2});
+  std::vector<LogRun> read(const std::string& text, const std::string& name = "log.txt") {
+    write_content(folder_.file(name), text);
+    return read_collective_log(folder_.file(name), {2, 2});
   }
 
  private:
@@ -145,11 +145,12 @@ TEST_F(LogFaults, HaveTheirOwnCause) {
   std::string both;
   for (const std::string& line : reduce) both += "0: " + line + "\n1: " + line + "\n";
   EXPECT_THAT(refused(both), HasSubstr("two wrote into one log at once"));
-  // A collective that the columns contradict.
+  // A file whose name the columns contradict.
   for (const auto& [named, is] : std::vector<std::pair<std::string, std::string>>{
            {"reduce_scatter", "all_gather"}, {"all_gather", "reduce_scatter"}}) {
-    EXPECT_THAT(refused("./" + named + "_perf -b 1K\n" + joined(nccl_lines(is, false))),
+    EXPECT_THAT(refused(joined(nccl_lines(is, false)), named + "_perf.txt"),
                 HasSubstr("redop is not that of"));
+    EXPECT_EQ(refused(joined(nccl_lines(is, false)), is + "_perf.txt"), "accepted");
   }
   // One rank alone is no fault of a log with more.
   std::string alone =
