@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "platforms/file/check.hpp"
@@ -99,6 +100,17 @@ std::string find_library(const MachineAndLibrary& wanted) {
   return (libraries_folder() / (wanted.machine + '+' + wanted.library + ".toml")).string();
 }
 
+// What the name of a table leaves out, or a name like it.
+std::string meant_by(const std::string& key, const std::vector<std::string>& known) {
+  constexpr std::size_t few = 4;
+  std::set<std::string> below;
+  for (const std::string& one : known) {
+    if (one.starts_with(key + '.') && without_label(one) == one) below.insert('"' + one + '"');
+  }
+  if (below.empty() || below.size() > few) return did_you_mean(key, known);
+  return fmt::format("; did you mean {}?", fmt::join(below, " or "));
+}
+
 void check_scales(const Platform& platform) {
   std::vector<std::string> known = names_of_scale_groups();
   known.emplace_back(global_bandwidth_scale);
@@ -109,7 +121,7 @@ void check_scales(const Platform& platform) {
   for (const auto& [key, factor] : platform.scales) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       throw std::runtime_error(fmt::format("platform {} has no number \"{}\" to scale{}",
-                                           platform.name, key, did_you_mean(key, known)));
+                                           platform.name, key, meant_by(key, known)));
     }
     if (!(factor > 0.0) || !std::isfinite(factor)) {
       throw std::runtime_error(

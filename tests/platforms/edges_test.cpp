@@ -343,6 +343,9 @@ TEST(Edges, OfFactors) {
   EXPECT_EQ(machine.said({{"node.links.bandwidth_GBps", 2.0}}),
             "platform OfFactors-written has no number \"node.links.bandwidth_GBps\" to scale; did "
             "you mean \"links\"?");
+  EXPECT_EQ(machine.said({{"library.across", 2.0}}),
+            "platform OfFactors-written has no number \"library.across\" to scale; did you mean "
+            "\"library.across.bus_bandwidth_GBps\"?");
   EXPECT_EQ(machine.said({{"links", 2.0}}), accepted);
   WrittenMachine one_switch;
   one_switch.network = "kind = \"fat-tree\"\nlink_bandwidth_GBps = " + number("40") +
