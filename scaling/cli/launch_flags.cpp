@@ -176,6 +176,16 @@ std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t
   if (const std::string attention = attention_of(words); !attention.empty()) {
     flags.emplace_back("--attention", attention);
   }
+  if (words.flag("grad-reduce-in-bf16")) flags.emplace_back("--grad-precision-data", "bf16");
+  // Megatron-LM counts what is left of gradients on a device, before data cuts them.
+  const std::int64_t bucket = words.number({"ddp-bucket-size"}, 0);
+  if (bucket > 0) {
+    flags.emplace_back("--data-bucket", fmt::to_string(bucket * job.x));
+    flags.emplace_back("--data-bucket-each", "0");
+  }
+  if (words.flag("tp-comm-overlap") && sequence_parallel) {
+    flags.emplace_back("--software", "megatron-core-userbuffers");
+  }
   return flags;
 }
 

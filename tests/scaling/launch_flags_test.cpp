@@ -37,6 +37,26 @@ Flags flags_of(const std::vector<std::string>& words) {
 constexpr const char* model =
     "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --bf16";
 
+TEST(LaunchFlags, SayHowGradientsAreReducedAndWhatGoesBesideProducts) {
+  const auto said = [&](const std::string& more) {
+    return flags_of({"project", "--megatron",
+                     std::string(model) +
+                         " --tensor-model-parallel-size 2 --micro-batch-size 1 "
+                         "--global-batch-size 8 --overlap-grad-reduce " +
+                         more,
+                     "--devices=8"});
+  };
+  const Flags plain = said("");
+  for (const char* flag : {"--grad-precision-data", "--data-bucket", "--software"}) {
+    EXPECT_FALSE(plain.contains(flag)) << flag;
+  }
+  EXPECT_EQ(said("--grad-reduce-in-bf16").at("--grad-precision-data"), "bf16");
+  EXPECT_EQ(said("--ddp-bucket-size 1000").at("--data-bucket"), "2000");
+  EXPECT_FALSE(said("--tp-comm-overlap").contains("--software"));
+  EXPECT_EQ(said("--tp-comm-overlap --sequence-parallel").at("--software"),
+            "megatron-core-userbuffers");
+}
+
 TEST(LaunchFlags, SayTheJobThatTheArgumentsSay) {
   for (const std::int64_t x : {1, 2, 8}) {
     for (const std::int64_t stages : {1, 4}) {
