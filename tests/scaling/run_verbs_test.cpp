@@ -82,7 +82,7 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInNoWhereNothingFitsAPoint) {
   EXPECT_THAT(first.complaint, HasSubstr("Two and a half: 3 points, 0 kept from " +
                                          folder.file("out/records.jsonl") + ", 3 to run"));
   EXPECT_THAT(first.complaint, HasSubstr("/3] perlmutter 16 gpt-5b: "));
-  EXPECT_THAT(first.complaint, HasSubstr("/3] frontier 1 gpt-640b: failed"));
+  EXPECT_THAT(first.complaint, HasSubstr("/3] frontier 1 gpt-640b: fits nowhere"));
   EXPECT_THAT(first.complaint, HasSubstr("frontier 1 gpt-640b: gpt-640b fits no grid"));
   EXPECT_THAT(again.complaint, HasSubstr("2 kept from"));
   EXPECT_THAT(again.complaint, HasSubstr("0 to run"));  // what fits nowhere is not asked again
@@ -93,13 +93,13 @@ TEST(CampaignRun, AnswersWhatItCanAndEndsInNoWhereNothingFitsAPoint) {
   const std::vector<Record> kept = answered_by(campaign, records_of(order)).records;
   ASSERT_EQ(kept.size(), 2U);
   EXPECT_EQ(json.output, to_json(kept[0]) + '\n' + to_json(kept[1]) + '\n');
-  const Study study = make_study(campaign, kept);
-  const std::vector<std::string> unfit =
-      unfit_points(campaign, answered_by(campaign, records_of(order)), order.output);
-  ASSERT_EQ(unfit.size(), 1U);
-  EXPECT_THAT(unfit[0], StartsWith("frontier 1 gpt-640b: gpt-640b fits no grid"));
+  Study study = make_study(campaign, kept);
+  study.unfit = unfit_points(campaign, answered_by(campaign, records_of(order)), order.output);
+  ASSERT_EQ(study.unfit.size(), 1U);
+  const std::string unfit = study.unfit[0].name + ": " + study.unfit[0].why;
+  EXPECT_THAT(unfit, StartsWith("frontier 1 gpt-640b: gpt-640b fits no grid"));
   const std::string after =
-      "\nWithout an answer, as nothing fits:\n" + hanging("- " + unfit[0] + ".", 2) +
+      "\nWithout an answer, as nothing fits:\n" + hanging("- " + unfit + ".", 2) +
       "\nWhat half and double of unconfirmed platform numbers would give, estimated, at each\n"
       "machine's largest model on most devices:\n\n" +
       sensitivity_table(sensitivity(kept[1].point)) + '\n';
