@@ -283,7 +283,10 @@ Record record_from_json(const std::string& text) {
   }
   object.has("throughput");  // follows from the rest
   // So does what `project` adds.
-  for (const char* added : {"memory", "what_if", "run", "needed"}) object.has(added);
+  for (const char* added :
+       {"memory", "what_if", "run", "needed", "chosen_flags", "granted", "without_effect"}) {
+    object.has(added);
+  }
   if (object.has("error_bar")) record.bar = read_error_bar(object.get("error_bar"));
   if (object.has("varies")) {
     JsonObject varies = object.object("varies");

@@ -229,6 +229,20 @@ TEST(Verbs, ProjectAsksWhatItsFlagsSay) {
   EXPECT_EQ(record.fidelity, Fidelity::estimated);
 }
 
+// Whatever verbs add to a record, what they print is one.
+TEST(Verbs, WhatTheyPrintAsJsonIsARecord) {
+  const std::string asked =
+      " --platform alps --model gpt-5b --devices 16 --batch-tokens 262144 --fidelity estimated "
+      "--json";
+  const std::string scaled = " --tokens 2T --zero 0 --scale processor.memory_bandwidth_GBps=0.5";
+  for (const std::string& words : {"project" + asked, "project" + asked + scaled, "search" + asked,
+                                   "search" + asked + scaled}) {
+    const Ran ran = fourfold(words);
+    ASSERT_EQ(ran.status, 0) << words;
+    EXPECT_EQ(record_from_json(ran.output).devices(), 16) << words;
+  }
+}
+
 TEST(Verbs, ShowPrintsTheStepOfItsOptions) {
   const nlohmann::json shown = nlohmann::json::parse(
       fourfold("show --model gpt2-mini --recompute none --overlap none --json").output);
