@@ -13,6 +13,7 @@
 #include "scaling/records/asked_stages.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
+#include "scaling/study/memorisation.hpp"
 #include "scaling/study/point_names.hpp"
 #include "scaling/study/strategy_file.hpp"
 #include "scaling/study/sweep.hpp"
@@ -351,6 +352,11 @@ void refuse_idle(JsonObject& object, const Campaign& campaign, std::int64_t repe
 
 void read_body(const json& written, const std::string& path, const std::string& grids_by,
                const TomlLines& lines, Campaign& campaign) {
+  if (is_memorisation(written)) {
+    throw std::runtime_error(
+        "the file is a study of memorisation, which only `fourfold campaign run` knows: it keeps, "
+        "prints and draws what is answered");
+  }
   refuse_broken_texts(lines);
   check_sweeps(written, lines);
   const json file = with_batches_as_sweep(written);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
@@ -130,10 +131,14 @@ std::string text_of_folder(const std::string& folder) {
     if (entry.is_symlink() || !entry.is_regular_file() || entry.path().has_extension()) continue;
     paths.push_back(entry.path().string());
   }
-  if (paths.empty()) {
-    throw std::runtime_error(folder + " holds no text; for Debian's fortunes install the package " +
-                             "fortunes");
+  constexpr std::string_view hint = "; for Debian's fortunes install the package fortunes";
+  if (missing) {
+    throw std::runtime_error(
+        fmt::format("'text' must be a folder of text files, and {} cannot be "
+                    "read as one: {}{}",
+                    folder, missing.message(), hint));
   }
+  if (paths.empty()) throw std::runtime_error(fmt::format("{} holds no text{}", folder, hint));
   std::ranges::sort(paths);
   std::string text;
   for (const std::string& path : paths) {

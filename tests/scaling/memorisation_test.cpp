@@ -115,6 +115,13 @@ TEST(Memorisation, TextIsThatOfPlainFilesInTheOrderOfTheirNames) {
     return refusal<std::runtime_error>([&] { text_of_folder(folder.file("")); });
   };
   EXPECT_NE(refused().find("holds no text"), std::string::npos) << refused();
+  for (const char* name : {"nowhere", "file"}) {
+    write_content(folder.file("file"), "a text of its own\n");
+    const std::string said =
+        refusal<std::runtime_error>([&] { text_of_folder(folder.file(name)); });
+    EXPECT_THAT(said, HasSubstr("must be a folder of text files")) << name;
+  }
+  std::filesystem::remove(folder.file("file"));
   std::filesystem::create_directory(folder.file("more"));
   write_content(folder.file("wisdom"), "b\n");
   write_content(folder.file("wisdom.dat"), "index");

@@ -37,6 +37,12 @@ study 2 --fidelity estimated
 says "--fidelity has no effect on it"
 [ ! -e "$folder/out/records.jsonl" ] || fail "a refused study leaves records"
 
+# Verbs of other campaigns say what it is, not that its key is unknown.
+for verb in status table export plot report "script --launcher slurm" collect; do
+  run 2 campaign $verb "$folder/study.toml" --output "$folder/out"
+  says "is a study of memorisation, which only"
+done
+
 study 0
 says "4 runs, 0 kept, 4 to run; 1 model to be pre-trained"
 says "matches rise with repetitions"
