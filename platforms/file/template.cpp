@@ -123,10 +123,12 @@ KeyTable shaped(KeyTable table, const TemplateShape& shape) {
   }
   if (table.path == "node.nics") {
     table.rows.clear();
-    for (std::int64_t nic = 0; nic < shape.nics; ++nic) {
+    // On a crossbar the first one stands for every device's port.
+    const std::int64_t read = shape.network == "crossbar" ? 1 : shape.nics;
+    for (std::int64_t nic = 0; nic < read; ++nic) {
       std::vector<std::int64_t> served;
       for (std::int64_t device = 0; device < shape.devices; ++device) {
-        if (device * shape.nics / shape.devices == nic) served.push_back(device);
+        if (device * read / shape.devices == nic) served.push_back(device);
       }
       table.rows.push_back(fmt::format("{{ devices = [{}], bandwidth_GBps = {:g} }}",
                                        fmt::join(served, ", "), nic_GBps));

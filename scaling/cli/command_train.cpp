@@ -19,6 +19,7 @@
 #include "support/exit_status.hpp"
 #include "support/own_file.hpp"
 #include "support/shell_word.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold::inline scaling::inline cli {
 namespace {
@@ -40,10 +41,21 @@ std::string how_to_go_on(const std::string& folder) {
              : "it had written no checkpoint yet";
 }
 
+// A table with other columns is somebody else's; a link is replaced, not followed.
+void expect_none_or_ours(const std::string& path, const std::string& csv) {
+  std::error_code missing;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, missing);
+  if (!std::filesystem::is_regular_file(status)) return;
+  const std::string columns = csv.substr(0, csv.find('\n') + 1);
+  if (read_text_file(path).starts_with(columns)) return;
+  throw std::runtime_error(path + " is of no run and is kept; move it, then resume");
+}
+
 std::string loss_curve(const nlohmann::json& plan) {
   const std::string folder = plan.at("folder");
   try {
     const LossTable losses = loss_table(plan.at("log"));
+    expect_none_or_ours(folder + "/loss.csv", losses.csv);
     write_own_file(folder + "/loss.csv", losses.csv);
     const std::string drawn = draw_loss_curve(folder, losses);
     return losses.left_out.empty() ? drawn : drawn + "; " + losses.left_out;

@@ -255,6 +255,8 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   allow_open_files(of_one_rank, "a rank of MPI");
   constexpr std::int64_t of_its_memory = 8'388'608;  // its shared pieces have half of that
   expect_file_size(of_its_memory, "a rank of MPI");
+  constexpr std::int64_t of_its_libraries = 716'800'000;  // with 300 MB mpirun says a page
+  expect_addresses(of_its_libraries, "a rank of MPI");
   question.push_back("--plan");
   const JobResult answer = run_side_by_side({{question, ""}}).front();
   if (answer.signal > 0) {

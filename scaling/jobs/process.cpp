@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -168,15 +169,36 @@ void allow_open_files(std::int64_t needed, const std::string& who) {
       who, needed, limit.rlim_max, needed));
 }
 
-void expect_file_size(std::int64_t needed, const std::string& who) {
+namespace {
+
+constexpr std::int64_t block = 1024;  // of ulimit
+
+// In blocks, where it is below what is needed.
+std::optional<std::int64_t> too_low(decltype(RLIMIT_AS) which, std::int64_t needed) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  if (limit.rlim_cur >= static_cast<rlim_t>(needed)) return;
-  constexpr std::int64_t block = 1024;  // of ulimit
+  if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  if (limit.rlim_cur >= static_cast<rlim_t>(needed)) return std::nullopt;
+  return static_cast<std::int64_t>(limit.rlim_cur) / block;
+}
+
+}  // namespace
+
+void expect_file_size(std::int64_t needed, const std::string& who) {
+  const std::optional<std::int64_t> limit = too_low(RLIMIT_FSIZE, needed);
+  if (!limit) return;
   throw std::runtime_error(
       fmt::format("{} may have to write files of {} kB, but the limit of a file is {} kB; raise it "
                   "(ulimit -f {})",
-                  who, needed / block, limit.rlim_cur / block, needed / block));
+                  who, needed / block, *limit, needed / block));
+}
+
+void expect_addresses(std::int64_t needed, const std::string& who) {
+  const std::optional<std::int64_t> limit = too_low(RLIMIT_AS, needed);
+  if (!limit) return;
+  throw std::runtime_error(
+      fmt::format("{} and its libraries take up to {} kB of addresses, but the limit is {} kB; "
+                  "raise it (ulimit -v {})",
+                  who, needed / block, *limit, needed / block));
 }
 
 }  // namespace fourfold::inline scaling::inline jobs

@@ -85,5 +85,7 @@ std::string death_text(int signal);
 void allow_open_files(std::int64_t needed, const std::string& who);
 // Throws likewise if they may not write files of so many bytes. That limit stays as it is.
 void expect_file_size(std::int64_t needed, const std::string& who);
+// The same of the addresses that a process may have, in bytes.
+void expect_addresses(std::int64_t needed, const std::string& who);
 
 }  // namespace fourfold::inline scaling::inline jobs

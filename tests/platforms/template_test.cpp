@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "platforms/file/key.hpp"
+#include "platforms/file/notice.hpp"
 #include "platforms/network/axis_rate.hpp"
 #include "tests/platforms/platform_files.hpp"
 
@@ -107,6 +108,21 @@ TEST_P(Template, HoldsEveryKeyAndEveryNumberIsRead) {
       }
       EXPECT_THAT(text, HasSubstr(key.name + " = ")) << full;
       EXPECT_EQ(facts.contains(full), key.form == KeyForm::number) << full;
+    }
+  }
+}
+
+TEST_P(Template, AsksForNoNumberThatItsNetworkDoesNotRead) {
+  for (const std::int64_t devices : {1, 4, 6, 8}) {
+    for (std::int64_t nics = 1; nics <= devices; ++nics) {
+      if (devices % nics != 0) continue;
+      TemplateShape shape{GetParam()};
+      shape.devices = devices;
+      shape.nics = nics;
+      for (const std::string& sentence :
+           notices(read_platform(written(platform_template(shape))))) {
+        EXPECT_THAT(sentence, Not(HasSubstr("does not read"))) << devices << ' ' << nics;
+      }
     }
   }
 }

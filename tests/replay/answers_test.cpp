@@ -113,8 +113,9 @@ Replay replay_of(const Asked& asked, const Point& point, const Platform& platfor
   return replay_step(lower(point, platform, asked.ideal), point.grid, platform, options);
 }
 
+// Links of one class are `alike` where none of them is degraded: the busiest has the most bytes.
 void expect_sound_detail(const ReplayDetail& detail, const Outcome& outcome, std::int64_t ranks,
-                         const std::string& words) {
+                         bool alike, const std::string& words) {
   std::int64_t devices = 0;
   double compute = 0.0;
   std::vector<double> exposed(outcome.channels.size());
@@ -140,6 +141,7 @@ void expect_sound_detail(const ReplayDetail& detail, const Outcome& outcome, std
     EXPECT_LE(use.busiest_utilisation, 1.0 + 1e-6) << words << ' ' << use.link_class;
     EXPECT_LE(use.mean_utilisation, use.busiest_utilisation + 1e-9) << words;
     EXPECT_LE(use.busiest_bytes.value, use.bytes.value * (1.0 + 1e-9)) << words;
+    if (!alike) continue;
     EXPECT_GE(use.busiest_bytes.value * static_cast<double>(use.links),
               use.bytes.value * (1.0 - 1e-9))
         << words;
@@ -170,7 +172,8 @@ TEST(Answers, OfSimulationsAddUpAndTakeTwiceAsLongOnAMachineHalfAsFast) {
     expect_parts_within(found.outcome, words);
     expect_times(slow.outcome, found.outcome, 2.0, words, 1e-4);
     EXPECT_EQ(slow.collectives, found.collectives);
-    expect_sound_detail(*found.detail, found.outcome, point.grid.size(), words);
+    expect_sound_detail(*found.detail, found.outcome, point.grid.size(),
+                        point.what_ifs.degrade.empty(), words);
   }
 }
 

@@ -88,12 +88,12 @@ mkdir more && cp out/records.jsonl more/
 "$fourfold" campaign run more.toml --output more >/dev/null 2>more.err
 grep -q "10 points, 8 kept from .* 2 to run" more.err || fail "$(cat more.err)"
 
-# A failed point keeps its reason and is tried again.
+# A point that fits nowhere keeps its reason.
 sed 's/devices = \[8,/devices = [1, 8,/' study.toml >failing.toml
 ! verb run failing.toml --output failing >/dev/null || fail "a point that cannot be is no success"
 ! verb status failing.toml --output failing >status
-grep -q "8 of 10 points answered, 2 failed, 0 not run yet" status || fail "$(cat status)"
-grep -q "crossbar 1 gpt-5b: failed: .*memory" status || fail "$(cat status)"
+grep -q "8 of 10 points answered, 0 failed, 2 without a grid that fits, 0 not run yet" status || fail "$(cat status)"
+grep -q "crossbar 1 gpt-5b: fits nowhere: .*memory" status || fail "$(cat status)"
 
 # A record that a hand changed.
 mkdir changed && sed '3s/"total":[0-9]/"total":9/; 3s/"estimated_s":/"estimated_s":1/' out/records.jsonl >changed/records.jsonl

@@ -42,7 +42,7 @@ std::string another(const FieldFacts& field, const FieldValue& usual) {
   if (const auto* one = std::get_if<OneWord>(&field.kind)) {
     return '"' + one->words[one->words.front() == std::get<std::string>(usual) ? 1 : 0] + '"';
   }
-  if (field.key == "layers_per_stage") return R"("3,5")";
+  if (field.key == "layers_per_stage") return R"("11,13")";
   if (std::holds_alternative<FreeText>(field.kind)) return R"("x,y,z,pipe,data")";
   return std::get<bool>(usual) ? "false" : "true";
 }

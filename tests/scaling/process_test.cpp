@@ -129,6 +129,29 @@ TEST(OpenFiles, AreAllowedAsFarAsTheHardLimitGoes) {
   EXPECT_EQ(limited(30, 30, 100), 2);
 }
 
+TEST(Addresses, AreAskedForBeforeTheyAreMissed) {
+  const auto limited = [](rlim_t to) {
+    return status_of([&] {
+      const rlimit limit{to, RLIM_INFINITY};
+      setrlimit(RLIMIT_AS, &limit);
+      try {
+        expect_addresses(716'800'000, "this test");
+      } catch (const std::runtime_error& error) {
+        const std::string said = error.what();
+        _exit(
+            said == "this test and its libraries take up to 700000 kB of addresses, but the limit "
+                    "is 600000 kB; raise it (ulimit -v 700000)"
+                ? 2
+                : 3);
+      }
+      _exit(0);
+    });
+  };
+  EXPECT_EQ(limited(614'400'000), 2);
+  EXPECT_EQ(limited(716'800'000), 0);
+  EXPECT_EQ(limited(RLIM_INFINITY), 0);
+}
+
 TEST(Attached, GivesUpWhatStartsNothing) {
   const TemporaryFolder folder;
   const std::string file = folder.file("id");

@@ -65,6 +65,16 @@ echo "process 7 on far-away started 5 since 2026-01-02T03:04:05Z" >live/.in-use
 refused "live is in use by process 7 on far-away since 2026-01-02T03:04:05Z, as far as this host knows; if that has ended, remove live/.in-use" \
   train --resume live --steps $((step + 2))
 
+# A table that a user has there under the same name.
+mkdir kept
+echo "mine,too" >kept/loss.csv
+status=0
+"$fourfold" "${small[@]}" --steps 1 --folder kept >out 2>&1 || status=$?
+if [ "$status" -ne 1 ] || [ "$(cat kept/loss.csv)" != "mine,too" ] ||
+  ! grep -q "kept/loss.csv is of no run and is kept" out; then
+  fail "a user's own loss.csv: status $status, $(cat out kept/loss.csv)"
+fi
+
 # Links in the place of all that a run writes.
 mkdir -p planted/checkpoints
 for name in loss.csv loss.csv.new loss.png loss.svg loss.pdf checkpoints/step-00000001.safetensors \

@@ -55,6 +55,7 @@ DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before) 
 void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free) {
   if (need.bytes() <= static_cast<double>(free)) return;
   const bool several = need.checkpoints > 1;
+  const bool of_log = static_cast<double>(need.log_bytes) > need.bytes_of_checkpoints();
   throw std::runtime_error(fmt::format(
       "this run needs {} on the disk of {}, {} for {} of {}{} and {} for its log, and {} are free; "
       "make room, {}or give a --folder on another disk",
@@ -62,7 +63,9 @@ void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, st
       several ? fmt::format("{} checkpoints", need.checkpoints) : "one checkpoint",
       size_text(static_cast<double>(need.checkpoint_bytes)), several ? " at once," : "",
       size_text(static_cast<double>(need.log_bytes)), size_text(static_cast<double>(free)),
-      several ? "keep fewer (--keep-checkpoints), " : ""));
+      of_log    ? "take fewer steps (--steps), send the log elsewhere (--log), "
+      : several ? "keep fewer (--keep-checkpoints), "
+                : ""));
 }
 
 }  // namespace fourfold::inline engine::inline train::inline run
