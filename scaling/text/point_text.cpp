@@ -130,7 +130,7 @@ std::string options_text(const Point& point) {
   const StepOptions& options = point.options;
   const Overlap& overlap = options.overlap;
   const std::string further = further_text(point);
-  return fmt::format(
+  const std::string text = fmt::format(
       "Options: {}; recompute {};\n"
       "  overlap of all-reduce {}, reduce-scatter {}, all-gather {}, recompute's gathers {}{};\n"
       "  in-flight blocks {}; weight gather {}; gradient reduction {}; data reduction {};\n"
@@ -143,6 +143,7 @@ std::string options_text(const Point& point) {
           : fmt::format(", across blocks {}", on_or_off(overlap.across_blocks)),
       options.in_flight_blocks, name(options.weight_gather), name(options.gradient_reduction),
       name(options.data_reduction), precision_text(options), further);
+  return hanging(text, 2);
 }
 
 // Who set which option, of those that a system or a person had a word in.

@@ -188,7 +188,10 @@ class Laws:
             if wrong:
                 self.broken.append(f"{line}: is taken")
             if record is not None and value not in ("(twice)", "(left out)"):
-                moved = changes(json.loads(result.stdout), record) - {"what_if"}  # which says what it did
+                now = json.loads(result.stdout)
+                moved = changes(now, record) - {"what_if", "without_effect"}  # which say what it did
+                if moved and any(word.split()[0] == flag for word in now.get("without_effect", [])):
+                    self.broken.append(f"{line}: is said to have no effect, and changes {', '.join(sorted(moved))}")
                 usual = flag in self.usual and value == self.usual[flag] or f"{flag} {value}" in IDLE
                 if bool(moved) == usual:
                     self.broken.append(f"{line}: changes {', '.join(sorted(moved)) or 'nothing'}")

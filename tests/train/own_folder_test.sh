@@ -70,7 +70,7 @@ mkdir kept
 echo "mine,too" >kept/loss.csv
 status=0
 "$fourfold" "${small[@]}" --steps 1 --folder kept >out 2>&1 || status=$?
-if [ "$status" -ne 1 ] || [ "$(cat kept/loss.csv)" != "mine,too" ] ||
+if [ "$status" -ne 2 ] || [ "$(cat kept/loss.csv)" != "mine,too" ] ||
   ! grep -q "kept/loss.csv is of no run and is kept" out; then
   fail "a user's own loss.csv: status $status, $(cat out kept/loss.csv)"
 fi
