@@ -12,12 +12,6 @@
 
 namespace fourfold::inline support {
 
-namespace {
-
-constexpr std::int64_t stamps_a_microsecond = 1024;
-
-}  // namespace
-
 std::string place_arguments(const std::string& section, std::int64_t layer,
                             std::int64_t micro_batch) {
   std::string text = fmt::format("\"section\":\"{}\"", section);
@@ -47,11 +41,10 @@ void ChromeTrace::name_process(std::int64_t process, const std::string& title,
 }
 
 void ChromeTrace::add(std::int64_t process, const TraceEvent& event) {
-  const auto stamp = [](double seconds) {
-    return std::llround(seconds * 1e6 * static_cast<double>(stamps_a_microsecond));
-  };
-  const std::int64_t start = stamp(event.start_s);
-  events_.push_back({process, start, std::max<std::int64_t>(start, stamp(event.end_s)), event});
+  const auto nanoseconds = [](double seconds) { return 125 * std::llround(seconds * 8e6); };
+  const std::int64_t start = nanoseconds(event.start_s);
+  events_.push_back(
+      {process, start, std::max<std::int64_t>(start, nanoseconds(event.end_s)), event});
 }
 
 // By event. Of two that begin together the longer is the outer one.
@@ -59,10 +52,10 @@ std::vector<std::int64_t> ChromeTrace::nested_starts() const {
   using Place = std::tuple<std::int64_t, int, std::int64_t, std::int64_t, std::size_t>;
   const auto place = [this](std::size_t i, std::int64_t start) {
     const Placed& one = events_[i];
-    return Place{one.process, one.event.thread, start, -one.end, i};
+    return Place{one.process, one.event.thread, start, -one.end_ns, i};
   };
   std::set<Place> left;
-  for (std::size_t i = 0; i < events_.size(); ++i) left.insert(place(i, events_[i].start));
+  for (std::size_t i = 0; i < events_.size(); ++i) left.insert(place(i, events_[i].start_ns));
   std::vector<std::int64_t> starts(events_.size());
   std::vector<std::size_t> around;  // the events that the next one may lie in, outermost first
   while (!left.empty()) {
@@ -70,11 +63,11 @@ std::vector<std::int64_t> ChromeTrace::nested_starts() const {
     left.erase(left.begin());
     while (!around.empty()) {
       const Placed& outer = events_[around.back()];
-      if (outer.process == process && outer.event.thread == thread && outer.end > start) break;
+      if (outer.process == process && outer.event.thread == thread && outer.end_ns > start) break;
       around.pop_back();
     }
-    if (!around.empty() && events_[around.back()].end < -minus_end) {
-      left.insert(place(i, events_[around.back()].end));
+    if (!around.empty() && events_[around.back()].end_ns < -minus_end) {
+      left.insert(place(i, events_[around.back()].end_ns));
       continue;
     }
     starts[i] = start;
@@ -98,11 +91,8 @@ std::string ChromeTrace::text(const nlohmann::json& other) const {
   std::string text =
       "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[" + names_;
   const std::vector<std::int64_t> starts = nested_starts();
-  // All ten decimals that a power of two may have.
-  const auto microseconds = [](std::int64_t stamp) {
-    const std::int64_t rest =
-        stamp % stamps_a_microsecond * (10'000'000'000 / stamps_a_microsecond);
-    return fmt::format("{}.{:010}", stamp / stamps_a_microsecond, rest);
+  const auto microseconds = [](std::int64_t ns) {
+    return fmt::format("{}.{:03}", ns / 1000, ns % 1000);
   };
   for (std::size_t i = 0; i < events_.size(); ++i) {
     const auto& [process, start, end, event] = events_[i];

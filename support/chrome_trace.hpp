@@ -26,10 +26,10 @@ std::string place_arguments(const std::string& section, std::int64_t layer,
 std::string in_words(std::string name);
 
 // Processes are named before events are added. Titles hold only letters, digits, points and blanks:
-// nothing needs escaping. Stamps are rounded once, to 1/1024 of a microsecond, which decimals
-// and binary numbers both have exactly: start and duration add up to the end however they are
-// added. Events of a thread nest: one that begins within another and ends behind it begins at that
-// end, as it does in a queue.
+// nothing needs escaping. Stamps are rounded once, to an eighth of a microsecond, which decimals and
+// binary numbers both have exactly: start and duration add up to the end however they are added.
+// Events of a thread nest: one that begins within another and ends behind it begins at that end, as
+// it does in a queue.
 class ChromeTrace {
  public:
   void name_process(std::int64_t process, const std::string& title,
@@ -45,7 +45,7 @@ class ChromeTrace {
 
  private:
   struct Placed {
-    std::int64_t process = 0, start = 0, end = 0;  // in stamps
+    std::int64_t process = 0, start_ns = 0, end_ns = 0;
     TraceEvent event;
   };
   std::vector<std::int64_t> nested_starts() const;

