@@ -148,13 +148,12 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
       question, wish,
       [&](const std::string& activity, double done) { progress.update(activity, done); });
   std::string text = typed.json ? to_json(finding) : strategy_text(finding);
+  nlohmann::json further;  // entries of the answer
   if (finding.answer.feasible == 0 && finding.answer.closest) {
     const Question closest = question_of(finding.question, *finding.answer.closest);
     const WayTyped way = typed_as_project(finding);
     if (typed.json) {
-      nlohmann::json object = parse_json(text, "the answer");
-      object["shortage"] = shortage_json(closest, way);
-      text = object.dump();
+      further["shortage"] = shortage_json(closest, way);
     } else {
       text += '\n' + shortage_text(closest, way);
     }
@@ -163,12 +162,15 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
   if (tokens > 0.0 && !finding.answer.best.empty()) {
     const Throughput first = throughput_of_first(finding);
     if (typed.json) {
-      nlohmann::json object = parse_json(text, "the answer");
-      object["run"] = json_of_run(first, tokens);
-      text = object.dump();
+      further["run"] = json_of_run(first, tokens);
     } else {
       text += "\nThe first of them: " + run_text(first, tokens);
     }
+  }
+  if (!further.is_null()) {
+    nlohmann::json object = parse_json(text, "the answer");
+    object.update(further);
+    text = object.dump();
   }
   print(typed.json ? text + '\n' : text);
   const std::string folder = folder_of(typed);

@@ -13,8 +13,8 @@ namespace fourfold::inline schedule::inline fold {
 enum class Piece : std::uint8_t { whole, one, others };
 
 constexpr double part_of_kernel(Piece piece, std::int64_t members) {
-  const double one = 1.0 / static_cast<double>(members);
   if (piece == Piece::whole) return 1.0;
+  const double one = 1.0 / static_cast<double>(members);
   return piece == Piece::one ? one : 1.0 - one;
 }
 
