@@ -51,7 +51,7 @@ std::map<std::string, const Op*> first_operations(const StepValues& values) {
   for (const Op& op : values.program().ops) {
     if (!StepValues::is_kernel(op) || op.kind == OpKind::gemm) continue;
     const std::string function = op.function == nullptr ? "" : op.function->name;
-    first.try_emplace(fmt::format("{} {}", name(op.kind), function), &op);
+    first.try_emplace(fmt::format("{} {}", op.verb(), function), &op);
   }
   return first;
 }
@@ -130,7 +130,7 @@ BenchTable bench_maps(const BenchQuestion& question) {
     takes.push_back([&stream, loop] { return stream.seconds(loop); });
   }
   for (const auto& [label, op] : first_operations(values)) {
-    if (op->kind == OpKind::attention) continue;
+    if (op->function->family == &functions::attention_family) continue;
     std::int64_t elements = values[op->outputs[0]].size();
     for (Id input : op->inputs) elements = std::max(elements, values[input].size());
     kernels.push_back({label, values.bytes(*op), static_cast<double>(elements)});
@@ -173,7 +173,7 @@ BenchTable bench_attention(const BenchQuestion& question) {
     std::vector<Take> takes{[&] { return cpu_seconds([&] { burst.run(); }); }};
     std::vector<std::pair<std::string, double>> kernels;
     for (const auto& [label, op] : first_operations(values)) {
-      if (op->kind != OpKind::attention) continue;
+      if (op->function->family != &functions::attention_family) continue;
       const bool forward = op->is(functions::attention) || op->is(functions::context);
       const double square = static_cast<double>(tokens) * static_cast<double>(tokens) *
                             static_cast<double>(model.attention_columns());

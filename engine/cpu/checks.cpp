@@ -15,7 +15,7 @@ std::string extents(const Tensor& t) {
 class Check {
  public:
   Check(const Op& op, const KernelOperands& operands) : op_(op), in_(operands.inputs) {
-    operation_ = name(op.kind);
+    operation_ = op.verb();
     if (op.kind == OpKind::gemm) operation_ += std::string(" ") + name(op.form);
     if (!op.is(functions::none)) operation_ += std::string(" ") + op.function->name;
   }
@@ -143,7 +143,7 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
   if (op.kind == OpKind::gemm) check.gemm(operands.output);
   if (!op.function->products.empty()) {
     check.products(device.head_columns, operands.output);
-  } else if (op.kind == OpKind::attention) {
+  } else if (op.function->family == &functions::attention_family) {
     check.attention(device.head_columns, operands.output);
   } else if (op.is(functions::rotary) || op.is(functions::rotary_backward)) {
     check.rotary(device.head_columns, operands.output);

@@ -66,7 +66,7 @@ void TunedBackend::compute(const Device& device, const Op& op, const KernelOpera
   for (const KernelOf& kernel : of_functions_) {
     if (kernel.function == op.function) return kernel.compute(call);
   }
-  throw std::logic_error(std::string("tuned kernels: no kernel for ") + name(op.kind) + " " +
+  throw std::logic_error(std::string("tuned kernels: no kernel for ") + op.verb() + " " +
                          op.function->name);
 }
 

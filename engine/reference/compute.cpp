@@ -262,7 +262,7 @@ void Kernels<T>::compute(const Device& device, const Op& op, const Operands<T>& 
   for (const Kernel<T>& kernel : of_functions_) {
     if (kernel.function == op.function) return kernel.compute(device, op, operands);
   }
-  throw std::logic_error(std::string("reference kernels: no kernel for ") + name(op.kind) + " " +
+  throw std::logic_error(std::string("reference kernels: no kernel for ") + op.verb() + " " +
                          op.function->name);
 }
 

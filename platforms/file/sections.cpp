@@ -194,7 +194,7 @@ Processor read_processor(const FactTable& root) {
   processor.name = table.text("name");
   processor.advertised_peak = {table.number("advertised_peak_Tflops", Range::positive)};
   processor.empirical_peak = {table.number("empirical_peak_Tflops", Range::positive)};
-  if (table.has("fp32_Tflops")) table.number("fp32_Tflops", Range::positive);  // fp32_rate.hpp
+  if (table.has("fp32_Tflops")) table.number("fp32_Tflops", Range::positive);  // vector_rates.hpp
   processor.gemm = read_gemm(table, "gemm");
   if (table.has("gemm_fp8")) processor.gemm_fp8 = read_gemm(table, "gemm_fp8");
   if (table.has("mxfp8_over_fp8")) {

@@ -101,9 +101,8 @@ struct Kind {
 
 std::vector<Kind> kinds() {
   std::vector<Kind> all;
-  for (Work work : all_works) {
-    const auto i = static_cast<std::size_t>(work);
-    all.push_back({name(work), [i](const HereCase& one) { return one.measured.kernels.at(i); },
+  for (KernelGroup i = 0; i < kernel_groups; ++i) {
+    all.push_back({group_title(i), [i](const HereCase& one) { return one.measured.kernels.at(i); },
                    [i](const HereCase& one) { return one.kernels.at(i).value / one.speed; }});
   }
   all.push_back({"waiting for communication",

@@ -15,7 +15,7 @@ struct HereCase {
   HereRun run;
   HereStep measured;
   Seconds simulated;
-  std::array<Seconds, work_count> kernels{};  // as projected
+  std::array<Seconds, kernel_groups> kernels{};  // as projected
   Seconds exposed;
 
   double speed = 1.0;  // of the machine during the run, over that during calibration

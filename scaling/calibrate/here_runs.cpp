@@ -26,7 +26,6 @@ namespace {
 constexpr auto settling = static_cast<std::size_t>(settling_steps);
 
 // By Work.
-constexpr std::array logged_kernels{"product", "attention", "map", "update"};
 
 // As `fourfold train` has them.
 StepOptions usual_options(const ProcessGrid& grid) {
@@ -97,7 +96,7 @@ std::vector<HereRun> here_runs() {
 
 HereStep step_of_log(const std::string& path) {
   std::vector<double> seconds, exposed, references;
-  std::array<std::vector<double>, work_count> kernels;
+  std::array<std::vector<double>, kernel_groups> kernels;
   std::map<std::string, std::vector<double>> exposed_by;
   nlohmann::json header;
   for (const TextLine& line : read_lines(path, "the log")) {
@@ -113,7 +112,7 @@ HereStep step_of_log(const std::string& path) {
     }
     exposed.push_back(waits);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      kernels.at(i).push_back(object.at("kernels_s").at(logged_kernels.at(i)));
+      kernels.at(i).push_back(object.at("kernels_s").at(group_key(i)));
     }
   }
   if (seconds.size() <= settling) {

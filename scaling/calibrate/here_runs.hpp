@@ -38,7 +38,7 @@ std::vector<HereRun> here_runs();
 struct HereStep {
   double median = 0.0, low = 0.0, high = 0.0;  // seconds: quartiles
   std::int64_t steps = 0;
-  std::array<double, work_count> kernels{};  // by Work
+  std::array<double, kernel_groups> kernels{};  // by group
   double exposed = 0.0;
   double reference = 0.0;      // of the reference product beside the steps
   double foreign_cores = 0.0;  // that other processes kept busy meanwhile

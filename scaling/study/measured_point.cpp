@@ -140,9 +140,8 @@ Record measured_record(const Question& question, const ProcessGrid& grid,
                                  {},
                                  step.reference,
                                  step.foreign_cores};
-  constexpr std::array kinds{"product", "attention", "map", "update"};  // by Work
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    record.measured->kernels_s[kinds.at(i)] = step.kernels.at(i);
+  for (KernelGroup i = 0; i < kernel_groups; ++i) {
+    record.measured->kernels_s[group_key(i)] = step.kernels.at(i);
   }
   record.tried = record.feasible = 1;
   record.platform_title = step.header.at("cpu");

@@ -46,7 +46,7 @@ void LocalSizes::evaluate(const Folded& folded, const ProcessGrid& grid,
   }
 }
 
-Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
+Arithmetic op_arithmetic(const OpClass& op, const LocalSizes& sizes) {
   const auto rows = [&](std::int32_t shape) {
     return static_cast<double>(sizes.rows[static_cast<std::size_t>(shape)]);
   };
@@ -57,8 +57,8 @@ Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
     const double free_b = op.form == GemmForm::nt ? rows(op.shape_b) : cols(op.shape_b);
     return {2 * rows(op.shape_a) * cols(op.shape_a) * free_b};
   }
-  if (op.function->flops == nullptr) return {};
-  return {op.function->flops(rows(op.shape_a), cols(op.shape_a), op.attributes)};
+  if (op.function->arithmetic == nullptr) return {};
+  return op.function->arithmetic(rows(op.shape_a), cols(op.shape_a), op.attributes);
 }
 
 Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product) {
@@ -126,7 +126,7 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
       if (step.kind == IssueKind::compute) {
         for (std::int32_t c : folded.bundles[static_cast<std::size_t>(step.index)]) {
           const OpClass& op = folded.classes[static_cast<std::size_t>(c)];
-          (op.kind == OpKind::gemm ? counts.gemm : counts.attention) +=
+          (op.kind == OpKind::gemm ? counts.gemm : counts.functions) +=
               op_flops(op, sizes) * repeats;
         }
       } else if (step.kind == IssueKind::start) {
@@ -174,7 +174,7 @@ Counts mean(const std::vector<Counts>& stages) {
   const auto share = 1.0 / static_cast<double>(stages.size());
   for (const Counts& stage : stages) {
     sum.gemm += stage.gemm * share;
-    sum.attention += stage.attention * share;
+    sum.functions += stage.functions * share;
     for (std::size_t c = 0; c < stage.channels.size(); ++c) {
       const auto found = std::ranges::find(sum.channels, stage.channels[c]);
       const auto at = static_cast<std::size_t>(found - sum.channels.begin());
@@ -214,7 +214,7 @@ Counts mean_count(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes
         pipeline.stages()[static_cast<std::size_t>(pipeline.kinds()[kind].stage)];
     for (std::size_t c = 0; c < folded.classes.size(); ++c) {
       const OpClass& op = folded.classes[c];
-      (op.kind == OpKind::gemm ? counts.gemm : counts.attention) +=
+      (op.kind == OpKind::gemm ? counts.gemm : counts.functions) +=
           op_flops(op, sizes[kind]) * (static_cast<double>(set.classes[c]) * share);
     }
     for (std::size_t i = 0; i < folded.collectives.size(); ++i) {

@@ -23,7 +23,11 @@ struct LocalSizes {
 
 // Multiply-add counted as two. A gemm on local blocks m x k and k x n: 2 m n k; otherwise what the
 // function's description says.
-Flops op_flops(const OpClass& op, const LocalSizes& sizes);
+Arithmetic op_arithmetic(const OpClass& op, const LocalSizes& sizes);
+// Of that the matrix flops, which a rate of flop/s counts.
+inline Flops op_flops(const OpClass& op, const LocalSizes& sizes) {
+  return {op_arithmetic(op, sizes).matrix};
+}
 // Whether an operation does anything to memory: not where it only gives another name to what is
 // there, as packs, and cuts along an axis of extent 1.
 bool moves(const OpClass& op, const LocalSizes& sizes);
@@ -42,11 +46,11 @@ Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProd
 struct Counts {
   std::vector<Channel> channels;
   Flops gemm;                  // per device
-  Flops attention;             // per device
+  Flops functions;             // per device: products inside functions, such as attention's
   std::vector<Bytes> payload;  // by channel: whole buffers of its collectives, per device
   std::vector<Bytes> sent;     // by channel: what a ring sends, 2 (n-1)/n or (n-1)/n of the payload
   std::vector<std::int64_t> collectives;  // by channel
-  Flops executed() const { return gemm + attention; }
+  Flops executed() const { return gemm + functions; }
 };
 // Collectives of groups of one do nothing and are not counted; a message is counted at both
 // ends, and sent half by each.

@@ -26,7 +26,7 @@ BodyNames names_of(const Schedule& schedule, std::size_t section) {
 std::string op_name(const Program& program, const Op& op) {
   const Id id =
       op.kind == OpKind::update || op.kind == OpKind::send ? op.inputs.at(0) : op.outputs.at(0);
-  std::string text = program[id].label.alike() + ' ' + name(op.kind);
+  std::string text = program[id].label.alike() + ' ' + op.verb();
   if (op.kind == OpKind::gemm) text += std::string(" ") + name(op.form);
   if (!op.is(functions::none)) text += std::string(" ") + op.function->name;
   if (is_posted(op.kind)) text += std::string(" ") + name(op.axis);

@@ -81,7 +81,7 @@ class Printer {
     if (issue.kind == IssueKind::allocate || issue.kind == IssueKind::release) return;
     const Program& p = schedule_.program;
     const Op& op = p.ops[static_cast<std::size_t>(issue.id)];
-    std::string verb = name(op.kind);
+    std::string verb = op.verb();
     if (op.kind == OpKind::gemm) verb += std::string(" ") + name(op.form);
     if (!op.is(functions::none)) verb += std::string(" ") + op.function->name;
     const Id first = op.kind == OpKind::update ? op.inputs[0] : op.outputs[0];

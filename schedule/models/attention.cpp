@@ -4,45 +4,44 @@
 namespace fourfold::inline schedule::inline models {
 
 Id Attention::probabilities(const Recording& in, Id qkv) const {
-  const Id scores = in.r.attention(stored(in, functions::scores, "scores"), {qkv});
-  return in.r.attention(stored(in, functions::causal_softmax, "probabilities"), {scores});
+  const Id scores = in.r.apply(stored(in, functions::scores, "scores"), {qkv});
+  return in.r.map(stored(in, functions::causal_softmax, "probabilities"), {scores});
 }
 
 Forward<Attention::Saved> Attention::forward(const Recording& in, Id qkv) const {
   Recorder& r = in.r;
-  if (rotary_) qkv = r.attention(stored(in, functions::rotary, "rotary"), {qkv});
+  if (rotary_) qkv = r.map(stored(in, functions::rotary, "rotary"), {qkv});
   Saved saved{qkv, -1, -1};
   if (in.options.attention == AttentionKernel::fused) {
-    saved.output = r.attention(stored(in, functions::attention, "attention"), {qkv});
+    saved.output = r.apply(stored(in, functions::attention, "attention"), {qkv});
     return {saved.output, saved};
   }
   saved.probabilities = probabilities(in, qkv);
-  saved.output =
-      r.attention(stored(in, functions::context, "attention"), {qkv, saved.probabilities});
+  saved.output = r.apply(stored(in, functions::context, "attention"), {qkv, saved.probabilities});
   return {saved.output, saved};
 }
 
 Id Attention::backward(const Recording& in, const Saved& saved, Id gradient) const {
   const Id turned = backward_of_products(in, saved, gradient);
   if (!rotary_) return turned;
-  return in.r.attention(stored(in, functions::rotary_backward, "drotary"), {turned});
+  return in.r.map(stored(in, functions::rotary_backward, "drotary"), {turned});
 }
 
 Id Attention::backward_of_products(const Recording& in, const Saved& saved, Id gradient) const {
   Recorder& r = in.r;
   if (in.options.attention == AttentionKernel::fused) {
-    return r.attention(stored(in, functions::attention_backward, "dattention"),
-                       {gradient, saved.qkv, saved.output});
+    return r.apply(stored(in, functions::attention_backward, "dattention"),
+                   {gradient, saved.qkv, saved.output});
   }
   // The context is kept as the projection's input, so that its product need not be repeated.
   const Id known = in.options.recompute == Recompute::selective ? probabilities(in, saved.qkv)
                                                                 : saved.probabilities;
   const Id of_probabilities =
-      r.attention(stored(in, functions::context_backward, "dprobabilities"), {gradient, saved.qkv});
-  const Id of_scores = r.attention(stored(in, functions::causal_softmax_backward, "dscores"),
-                                   {of_probabilities, known});
-  return r.attention(stored(in, functions::qkv_backward, "dattention"),
-                     {gradient, saved.qkv, known, of_scores});
+      r.apply(stored(in, functions::context_backward, "dprobabilities"), {gradient, saved.qkv});
+  const Id of_scores =
+      r.map(stored(in, functions::causal_softmax_backward, "dscores"), {of_probabilities, known});
+  return r.apply(stored(in, functions::qkv_backward, "dattention"),
+                 {gradient, saved.qkv, known, of_scores});
 }
 
 }  // namespace fourfold::inline schedule::inline models

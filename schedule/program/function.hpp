@@ -4,7 +4,9 @@
 // wherever it is defined: its identity is its address.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "schedule/program/sharding.hpp"
@@ -67,12 +69,23 @@ struct Attributes {
   }
 };
 
-// Flops of an operation on its local first operand: rows and columns. Element-wise work is counted
-// as bytes, so most functions have none.
-using CountFlops = double (*)(double rows, double cols, const Attributes& attributes);
+// What an operation computes, by the units that do it. Multiply-add is counted as two.
+struct Arithmetic {
+  double matrix = 0.0;   // flops of products
+  double vector = 0.0;   // all other flops
+  double special = 0.0;  // exponentials, roots and their like, one each
+};
+// Of an operation on its local first operand: rows and columns. Element by element a function is
+// bound by its bytes, so most say none.
+using CountArithmetic = Arithmetic (*)(double rows, double cols, const Attributes& attributes);
 
 // A shape that follows from the first operand's.
 using ShapeRule = Shape (*)(const Shape& first, const Attributes& attributes);
+
+// Functions that reports sum up under one name.
+struct Family {
+  const char* name;
+};
 
 struct Function {
   const char* name;
@@ -82,13 +95,14 @@ struct Function {
   bool linear = false;
   // The result may take over the memory of an operand that is read for the last time.
   bool in_place = true;
-  CountFlops flops = nullptr;
+  CountArithmetic arithmetic = nullptr;
   Traffic traffic = Traffic::all;
-  // Attention whose parts are kernels of their own, one after the other: each reads its parts once
+  // Products of heads that are kernels of their own, one after the other: each reads its parts once
   // and writes one, whatever `traffic` says, and all have equally many flops.
   std::span<const HeadProduct> products{};
   ShapeRule shape = nullptr;       // of the result, if it is the function's own
   ShapeRule parameters = nullptr;  // of an operand that may lie otherwise than the first
+  const Family* family = nullptr;
 };
 
 namespace functions {
@@ -103,36 +117,36 @@ constexpr double queries_of(double cols, double group) {
 }
 // Multiply-add counted as two. Causal attention: of every token with those that it sees, diagonal
 // included; backward 5/2 of it, as a kernel does that repeats the scores.
-inline double attention_flops(double rows, double cols, const Attributes& of) {
-  return 4.0 * of.seen() * rows * queries_of(cols, static_cast<double>(of.group));
+inline Arithmetic attention_forward_work(double rows, double cols, const Attributes& of) {
+  return {4.0 * of.seen() * rows * queries_of(cols, static_cast<double>(of.group))};
 }
-inline double attention_backward_flops(double rows, double cols, const Attributes& of) {
-  return 10.0 * of.seen() * rows * cols;
+inline Arithmetic attention_backward_work(double rows, double cols, const Attributes& of) {
+  return {10.0 * of.seen() * rows * cols};
 }
 // Products of heads compute what is masked as well: 2 s tokens and columns of queries each.
-inline double product_of_qkv_flops(double rows, double cols, const Attributes& of) {
-  return 2.0 * static_cast<double>(of.sequence) * rows *
-         queries_of(cols, static_cast<double>(of.group));
+inline Arithmetic product_of_qkv_work(double rows, double cols, const Attributes& of) {
+  return {2.0 * static_cast<double>(of.sequence) * rows *
+          queries_of(cols, static_cast<double>(of.group))};
 }
-inline double product_of_gradient_flops(double rows, double cols, const Attributes& of) {
-  return 2.0 * static_cast<double>(of.sequence) * rows * cols;
+inline Arithmetic product_of_gradient_work(double rows, double cols, const Attributes& of) {
+  return {2.0 * static_cast<double>(of.sequence) * rows * cols};
 }
-inline double three_products_of_gradient_flops(double rows, double cols, const Attributes& of) {
-  return 6.0 * static_cast<double>(of.sequence) * rows * cols;
+inline Arithmetic three_products_of_gradient_work(double rows, double cols, const Attributes& of) {
+  return {6.0 * static_cast<double>(of.sequence) * rows * cols};
 }
 // Queries, keys and values in, as many columns out as the queries have; the gradient of that; and
 // for each head one number for each token of its sequence.
-inline Shape attended(const Shape& qkv, const Attributes& of) {
+inline Shape context_of_qkv(const Shape& qkv, const Attributes& of) {
   Shape shape = qkv;
   shape.cols = shape.cols * of.group / (of.group + 2);
   return shape;
 }
-inline Shape attended_from(const Shape& gradient, const Attributes& of) {
+inline Shape qkv_of_context(const Shape& gradient, const Attributes& of) {
   Shape shape = gradient;
   shape.cols = shape.cols * (of.group + 2) / of.group;
   return shape;
 }
-inline Shape paired(const Shape& first, const Attributes& of) {
+inline Shape pairs_of_heads(const Shape& first, const Attributes& of) {
   Shape shape = first;
   shape.cols = of.heads * of.sequence;
   return shape;
@@ -191,12 +205,17 @@ inline constexpr Function loss_sum{"loss_sum", ResultShape::single};
 
 // Attention: local, as rows are cut by whole sequences and columns by whole heads. Fused, in one
 // kernel that holds no more than a block of scores at a time; its backward repeats them.
-inline constexpr Function attention{
-    .name = "forward", .result = ResultShape::own, .flops = attention_flops, .shape = attended};
+inline constexpr Family attention_family{"attention"};
+inline constexpr Function attention{.name = "forward",
+                                    .result = ResultShape::own,
+                                    .arithmetic = attention_forward_work,
+                                    .shape = context_of_qkv,
+                                    .family = &attention_family};
 inline constexpr Function attention_backward{.name = "backward",
                                              .result = ResultShape::own,
-                                             .flops = attention_backward_flops,
-                                             .shape = attended_from};
+                                             .arithmetic = attention_backward_work,
+                                             .shape = qkv_of_context,
+                                             .family = &attention_family};
 
 // Attention unfused: scores = Q K^T, probabilities = softmax of what the mask leaves, context = P
 // V, each through memory. The softmax scales and masks as one kernel.
@@ -204,25 +223,28 @@ inline constexpr HeadProduct score_products[]{
     {GemmForm::nt, {0, HeadPart::queries}, {0, HeadPart::keys}, HeadPart::pairs}};
 inline constexpr Function scores{.name = "scores",
                                  .result = ResultShape::own,
-                                 .flops = product_of_qkv_flops,
+                                 .arithmetic = product_of_qkv_work,
                                  .products = score_products,
-                                 .shape = paired};
+                                 .shape = pairs_of_heads,
+                                 .family = &attention_family};
 inline constexpr Function causal_softmax{"causal_softmax"};
 inline constexpr HeadProduct context_products[]{
     {GemmForm::nn, {1, HeadPart::pairs}, {0, HeadPart::values}, HeadPart::columns}};
 inline constexpr Function context{.name = "context",
                                   .result = ResultShape::own,
-                                  .flops = product_of_qkv_flops,
+                                  .arithmetic = product_of_qkv_work,
                                   .products = context_products,
-                                  .shape = attended};
+                                  .shape = context_of_qkv,
+                                  .family = &attention_family};
 // The probabilities' gradient, of the context's and of QKV.
 inline constexpr HeadProduct context_backward_products[]{
     {GemmForm::nt, {0, HeadPart::columns}, {1, HeadPart::values}, HeadPart::pairs}};
 inline constexpr Function context_backward{.name = "context_backward",
                                            .result = ResultShape::own,
-                                           .flops = product_of_gradient_flops,
+                                           .arithmetic = product_of_gradient_work,
                                            .products = context_backward_products,
-                                           .shape = paired};
+                                           .shape = pairs_of_heads,
+                                           .family = &attention_family};
 // The scores' gradient, of the probabilities' and of the probabilities.
 inline constexpr Function causal_softmax_backward{"causal_softmax_backward"};
 // QKV's gradient, of the context's, of QKV, of the probabilities and of the scores' gradient.
@@ -232,9 +254,10 @@ inline constexpr HeadProduct qkv_products[]{
     {GemmForm::tn, {2, HeadPart::pairs}, {0, HeadPart::columns}, HeadPart::values}};
 inline constexpr Function qkv_backward{.name = "qkv_backward",
                                        .result = ResultShape::own,
-                                       .flops = three_products_of_gradient_flops,
+                                       .arithmetic = three_products_of_gradient_work,
                                        .products = qkv_products,
-                                       .shape = attended_from};
+                                       .shape = qkv_of_context,
+                                       .family = &attention_family};
 
 // RMS norms of queries and keys in QKV; values stay. Over all heads, a row's squares of queries and
 // of keys are owed along what cuts the heads, and each column has a scale: of a group those of its
@@ -276,6 +299,16 @@ inline constexpr Function lookup{
     .name = "forward", .result = ResultShape::looked_up, .traffic = Traffic::twice_result};
 inline constexpr Function lookup_backward{
     .name = "backward", .result = ResultShape::looked_up_from, .traffic = Traffic::twice_first};
+
+// All families, in the order of reports.
+inline constexpr const Family* families[]{&attention_family};
+inline constexpr std::size_t family_count = std::size(families);
+// Where a function's stands among them; family_count: nowhere.
+constexpr std::size_t family_number(const Function& function) {
+  std::size_t number = 0;
+  while (number < family_count && families[number] != function.family) ++number;
+  return number;
+}
 
 }  // namespace functions
 

@@ -47,7 +47,7 @@ const char* name(Role role) {
 }
 
 const char* name(OpKind kind) {
-  constexpr const char* names[]{"gemm",   "attention",  "lookup",         "map",
+  constexpr const char* names[]{"gemm",   "apply",      "lookup",         "map",
                                 "reduce", "add",        "pack",           "unpack",
                                 "cut",    "all_gather", "reduce_scatter", "all_reduce",
                                 "send",   "receive",    "update",         "choose"};

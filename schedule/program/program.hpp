@@ -72,12 +72,12 @@ struct Parameter {
 };
 
 enum class OpKind : std::uint8_t {
-  gemm,       // op(A) op(B), op by GemmForm
-  attention,  // causal, local: whole sequences and whole heads
-  lookup,     // rows of a table by token, or their gradient
-  map,        // element by element
-  reduce,     // sums and maxima along rows, columns or everything; owed along the cut axes
-  add,        // sum of equally sharded values, owed reductions included
+  gemm,    // op(A) op(B), op by GemmForm
+  apply,   // a function of rows, each of all operands, whose own rule shapes the result
+  lookup,  // rows of a table by token, or their gradient
+  map,     // element by element
+  reduce,  // sums and maxima along rows, columns or everything; owed along the cut axes
+  add,     // sum of equally sharded values, owed reductions included
   pack,
   unpack,  // several small values as one flat value, and back: views, no bytes move
   cut,     // a device's own piece of what all along an axis have
@@ -131,6 +131,10 @@ struct Op {
   std::vector<Id> outputs{};
 
   bool is(const Function& other) const { return function == &other; }
+  // What it does, in a word: its kind, or its function's family.
+  const char* verb() const {
+    return function->family == nullptr ? name(kind) : function->family->name;
+  }
   CollectiveKind collective_kind() const;  // collectives, messages
   // Of a collective or a message: the wholes of what is gathered, reduced or sent.
   const std::vector<Id>& buffers() const;

@@ -187,25 +187,22 @@ Id Recorder::map(const Result& result, const std::vector<Id>& operands) {
               std::move(value));
 }
 
-Id Recorder::attention(const Result& result, const std::vector<Id>& operands) {
-  const Value& first = complete(operands.at(0), "attention");
-  Shape shape = first.shape;
-  if (shape.rows.constant()) refuse("attention", "rows must be tokens");
+Id Recorder::apply(const Result& result, const std::vector<Id>& operands) {
+  const Family* const family = result.function.family;
+  const std::string operation =
+      family == nullptr ? std::string("apply ") + result.function.name : family->name;
+  if (result.function.shape == nullptr) refuse(operation, "has no rule for its result's shape");
+  const Value& first = complete(operands.at(0), operation.c_str());
+  if (first.shape.rows.constant()) refuse(operation, "rows must be tokens");
   for (Id operand : operands) {
-    const Value& other = complete(operand, "attention");
-    if (other.shape.rows != shape.rows || !(other.shape.sharding == shape.sharding)) {
-      refuse("attention",
+    const Value& other = complete(operand, operation.c_str());
+    if (other.shape.rows != first.shape.rows || !(other.shape.sharding == first.shape.sharding)) {
+      refuse(operation,
              "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
-  OpKind kind = OpKind::map;
-  if (result.function.shape != nullptr) {
-    kind = OpKind::attention;
-    shape = result.function.shape(shape, result.attributes);
-  } else if (result.function.result != ResultShape::as_first) {
-    refuse("attention", std::string(result.function.name) + " is no attention");
-  }
-  return emit({.kind = kind,
+  const Shape shape = result.function.shape(first.shape, result.attributes);
+  return emit({.kind = OpKind::apply,
                .function = &result.function,
                .attributes = result.attributes,
                .inputs = operands},

@@ -9,7 +9,7 @@
 
 namespace fourfold::inline schedule::inline program {
 
-// What a map, reduce, attention or lookup produces.
+// What a map, reduce, lookup or another function produces.
 struct Result {
   const Function& function;
   Label label;
@@ -89,11 +89,9 @@ class Recorder {
   // row statistics, column vectors, or per-sequence tables that lie as the first one does; of gated
   // maps also such as lie as the result; or parameters as the function says.
   Id map(const Result& result, const std::vector<Id>& operands);
-  // Tokens x h from tokens x 3h (forward), where keys and values have as many heads as queries;
-  // tokens x 3h from gradient, qkv and output (backward); unfused, its products and its softmax,
-  // which is a map of tokens x (heads s) that knows what a sequence is, as that of rotary positions
-  // is one of tokens x 3h.
-  Id attention(const Result& result, const std::vector<Id>& operands);
+  // A function of equally cut operands, rows of tokens, whose own rule shapes the result:
+  // attention, its products.
+  Id apply(const Result& result, const std::vector<Id>& operands);
   // Rows of a table (owed along the axes that cut its rows), or the table's gradient.
   Id lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table);
   // Row statistics (tokens x cols, owed along column axes), column sums (owed along row axes), and

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
-#include "platforms/fp32_rate.hpp"
+#include <fmt/format.h>
+
+#include "platforms/vector_rates.hpp"
 #include "schedule/fold/product_sum.hpp"
 #include "sim/cost/order_statistics.hpp"
 
@@ -138,6 +141,8 @@ class Kernels {
 
   // Of a machine that computes in fp32 at this part of its rates.
   void set_fp32_rate(double rate) { fp32_rate_ = rate; }
+  // Whose rates of what is no product count.
+  void set_machine(const Platform& platform) { machine_ = &platform; }
   bool in_fp32() const { return !op_.reads.empty() && width(0) == 4.0; }
 
   Seconds time() const {
@@ -226,9 +231,22 @@ class Kernels {
       return op_flops(op_, sizes_) / gemm_rate(processor_.gemm, m, k, n) *
              layout_penalty(op_.form) * (pace() / (whole ? 1.0 : unaligned_rate));
     }
-    const Flops flops = op_flops(op_, sizes_);
-    if (!(flops > Flops{})) return {};
-    return flops / function_rate(flops) * pace();
+    const Arithmetic work = op_arithmetic(op_, sizes_);
+    const Flops matrix{work.matrix};
+    const Seconds of_matrix =
+        matrix > Flops{} ? matrix / function_rate(matrix) * pace() : Seconds{};
+    const Flops others{std::max(work.vector, work.special * flops_of_special)};
+    if (!(others > Flops{})) return of_matrix;
+    return std::max(of_matrix, others / known_vector_rate() * longer_);
+  }
+
+  FlopsPerSecond known_vector_rate() const {
+    const auto rate = machine_ == nullptr ? std::nullopt : vector_rate(*machine_);
+    if (rate) return *rate;
+    throw std::invalid_argument(
+        fmt::format("{} computes outside products, and {} does not say how fast: it needs "
+                    "processor.fp32_Tflops",
+                    op_.function->name, machine_ == nullptr ? "this machine" : machine_->name));
   }
 
   // Where nobody has measured a function, its flops take as long as those of one product of as much
@@ -292,6 +310,7 @@ class Kernels {
   const Software& software_;
   double longer_;  // than the median device
   double fp32_rate_ = 1.0;
+  const Platform* machine_ = nullptr;
 };
 
 }  // namespace
@@ -306,6 +325,7 @@ Seconds kernel_time_on(const OpClass& op, const LocalSizes& sizes, const Platfor
   if (!moves(op, sizes)) return {};
   Kernels kernels(op, sizes, platform.processor, platform.software, longer);
   if (kernels.in_fp32()) kernels.set_fp32_rate(fp32_rate(platform));
+  kernels.set_machine(platform);
   return kernels.time();
 }
 

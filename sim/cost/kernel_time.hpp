@@ -30,8 +30,9 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
 
 // For each kernel the longer of computing and of moving bytes, and the launch; no less than the
 // host takes to dispatch it. Views take no time. What the software says about a function counts;
-// one that it does not mention is one kernel that moves every operand once. Every function's flops
-// take time. Products of heads are as many kernels.
+// one that it does not mention is one kernel that moves every operand once. What a function
+// computes takes time by class, each of which has units of its own: the longest counts. Products of
+// heads are as many kernels.
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
                     const Software& software);
 

@@ -255,8 +255,7 @@ class Lowering {
     const auto time = [&](double longer) {
       return kernel_time_on(op, sizes, target_.platform, longer) * slowdown_;
     };
-    const bool has_rate =
-        op.kind == OpKind::gemm || op.kind == OpKind::attention || !op.function->products.empty();
+    const bool has_rate = op.kind == OpKind::gemm || op.function->arithmetic != nullptr;
     if (!has_rate || !varies()) return {time(1.0), {}};
     const double longer = slowest_ > 1.0 ? slowest_ : 1.0 + processor.repetition_spread;
     const Seconds of_median = time(1.0);

@@ -127,7 +127,7 @@ class Explainer {
           const Seconds of_median =
               kernel_time(op, sizes_[stage], platform_, 1) *
               (slowdown(platform_.node, point_.grid.size()) / slowdown(platform_.node, 1));
-          result_.kernels[static_cast<std::size_t>(work_of(op))] += of_median * share;
+          result_.kernels[kernel_group(op.kind, *op.function)] += of_median * share;
           result_.slowest +=
               (kernel_time(op, sizes_[stage], platform_, point_.grid.size()) - of_median) * share;
         }
@@ -138,7 +138,7 @@ class Explainer {
   void compute() {
     nominal_ = result_.slowest;
     for (Seconds kernels : result_.kernels) nominal_ += kernels;
-    const Seconds gemm = result_.kernels[static_cast<std::size_t>(Work::gemm)];
+    const Seconds gemm = result_.kernels[product_group];
     if (gemm.value > 0.0) result_.gemm_rate = estimate_.counts.gemm / gemm;
     const Outcome& outcome = result_.outcome;
     const Seconds beyond = outcome.compute - closed_form_.compute;
@@ -290,25 +290,6 @@ class Explainer {
 
 }  // namespace
 
-const char* name(Work work) {
-  constexpr const char* names[]{"matrix products", "attention", "memory-bound kernels",
-                                "optimizer"};
-  return names[static_cast<int>(work)];
-}
-
-Work work_of(const OpClass& op) {
-  switch (op.kind) {
-    case OpKind::gemm:
-      return Work::gemm;
-    case OpKind::attention:
-      return Work::attention;
-    case OpKind::update:
-      return Work::optimizer;
-    default:
-      return Work::memory_bound;
-  }
-}
-
 BytesPerSecond bus_bandwidth(CollectiveKind kind, Bytes buffer, std::int64_t members,
                              Seconds seconds) {
   if (seconds.value <= 0.0) return {};
@@ -322,7 +303,9 @@ Explanation explain_step(const Point& point, const Platform& platform,
 
 std::vector<std::pair<std::string, Seconds>> Explanation::parts() const {
   std::vector<std::pair<std::string, Seconds>> parts;
-  for (Work work : all_works) parts.emplace_back(name(work), kernels[static_cast<int>(work)]);
+  for (KernelGroup group = 0; group < kernel_groups; ++group) {
+    parts.emplace_back(group_title(group), kernels[group]);
+  }
   parts.emplace_back("the slowest device, beyond the median one", slowest);
   parts.emplace_back("interference of collectives with kernels", interference);
   parts.emplace_back("slower devices, on average", slower_devices);
@@ -374,7 +357,7 @@ std::string Explanation::verdict() const {
   const auto most = std::ranges::max_element(outcome.exposed);
   const auto channel = static_cast<std::size_t>(most - outcome.exposed.begin());
   const auto busiest = std::ranges::max_element(kernels);
-  const auto work = static_cast<std::size_t>(busiest - kernels.begin());
+  const auto group = static_cast<KernelGroup>(busiest - kernels.begin());
   if (exposed > *busiest) {
     const ChannelUse& use = channels[channel];
     const double latency = use.busy.value > 0.0 ? std::min(1.0, use.latency / use.busy) : 0.0;
@@ -386,8 +369,8 @@ std::string Explanation::verdict() const {
         100.0 * std::max(latency, 1.0 - latency), latency > 0.5 ? "latency" : "bandwidth", saved);
   }
   std::string text = fmt::format("This run is limited by {}: {:.1f} % of the step",
-                                 fourfold::name(all_works[work]), percent(*busiest));
-  if (all_works[work] == Work::gemm) {
+                                 group_title(group), percent(*busiest));
+  if (group == product_group) {
     text += fmt::format(", done at {:.1f} % of the empirical peak",
                         100.0 * (gemm_rate / empirical_peak));
   }

@@ -11,20 +11,13 @@
 #include "platforms/platform.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/names.hpp"
+#include "schedule/program/kernel_group.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/outcome.hpp"
 #include "sim/question/point.hpp"
 #include "sim/question/replay_detail.hpp"
 
 namespace fourfold::inline sim::inline explain {
-
-// Kernels by what bounds them. memory_bound: maps, reductions, additions, lookups.
-enum class Work : std::uint8_t { gemm, attention, memory_bound, optimizer };
-inline constexpr int work_count = 4;
-inline constexpr std::array<Work, work_count> all_works{Work::gemm, Work::attention,
-                                                        Work::memory_bound, Work::optimizer};
-const char* name(Work work);
-Work work_of(const OpClass& op);
 
 // A channel of one device; on several stages the mean over them. exposed + hidden = busy + waiting,
 // where both are means over devices.
@@ -73,7 +66,7 @@ struct Simulated {
 
 struct Explanation {
   Outcome outcome;  // what is explained
-  std::array<Seconds, work_count> kernels{};
+  std::array<Seconds, kernel_groups> kernels{};
   Seconds slowest;                   // compute beyond that of the median device, see slowest()
   Seconds interference;              // kernels slowed by collectives beside them
   Seconds slower_devices;            // compute beyond the nominal, mean over devices

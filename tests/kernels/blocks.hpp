@@ -97,7 +97,7 @@ struct Case {
     return result;
   }
   std::string described() const {
-    return std::string(name(op.kind)) + " " + op.function->name + " " +
+    return std::string(op.verb()) + " " + op.function->name + " " +
            (op.kind == OpKind::gemm ? name(op.form) : "") + " -> " +
            (*program)[op.outputs[0]].label.full();
   }
@@ -152,7 +152,7 @@ inline std::vector<Case> cases_of(const Program& program, const StepCase& step) 
                 1.0,
                 step.model.norm_epsilon,
                 step.model.rotary};
-    std::string key = std::string(name(op.kind)) + op.function->name + name(op.form) +
+    std::string key = std::string(op.verb()) + op.function->name + name(op.form) +
                       std::to_string(op.attributes.window);
     for (Id input : op.inputs) {
       c.inputs.push_back(empty_block(c, input, step.run));

@@ -91,7 +91,7 @@ TEST_P(Checks, RefuseOtherExtentsOfOperandsThatBelongTogether) {
   for (Case& c : cases()) {
     const bool gate = c.op.function->result == ResultShape::gated ||
                       c.op.function->result == ResultShape::gated_from;
-    if (c.op.kind != OpKind::gemm && c.op.kind != OpKind::attention &&
+    if (c.op.kind != OpKind::gemm && c.op.kind != OpKind::apply &&
         c.op.function->products.empty() && !gate) {
       continue;
     }

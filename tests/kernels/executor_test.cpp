@@ -154,7 +154,7 @@ void expect_whole_account(const ExecutedStep& step, const Program& program) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const OpKind kind = program.ops[i].kind;
     EXPECT_LE(spans[i], 1) << i;
-    if (kind == OpKind::gemm || kind == OpKind::update || kind == OpKind::attention) {
+    if (kind == OpKind::gemm || kind == OpKind::update || kind == OpKind::apply) {
       EXPECT_EQ(spans[i], 1) << i;
     }
   }

@@ -76,7 +76,7 @@ TEST(Refusals, NameTheOperationAndWhatWouldFit) {
     return [&backend, &c, operands] { backend.compute(c.device, c.op, operands, {}); };
   };
   Case product = first_of(OpKind::gemm);
-  Case attention = first_of(OpKind::attention);
+  Case attention = first_of(OpKind::apply);
   Case lookup = first_of(OpKind::lookup);
   KernelOperands narrow = product.operands();
   narrow.output.cols -= 1;

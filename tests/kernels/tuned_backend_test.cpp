@@ -112,7 +112,7 @@ TEST_P(EveryOperation, CallsProgressAndGivesTheSameBits) {
                           static_cast<std::size_t>(again.tensor().bytes())),
               0)
         << c.described();
-    if (c.op.kind == OpKind::gemm || c.op.kind == OpKind::attention) {
+    if (c.op.kind == OpKind::gemm || c.op.kind == OpKind::apply) {
       EXPECT_GT(calls, 0) << c.described();
     }
   }
@@ -186,7 +186,7 @@ TEST_P(LongAttention, AgreesWithTheReferenceInDouble) {
   TunedBackend backend;
   int tried = 0;
   for (Case& c : cases_of(program, {model, {1, 1, 1, 1}, 0, 2, GetParam()})) {
-    if (c.op.kind != OpKind::attention) continue;
+    if (c.op.kind != OpKind::apply) continue;
     if (c.op.is(functions::attention_backward)) {  // its third operand is the forward's result
       Case forward = c;
       forward.op.function = &functions::attention;

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "platforms/fp32_rate.hpp"
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/operation.hpp"
 #include "platforms/show/draw.hpp"
 #include "platforms/show/show.hpp"
 #include "platforms/show/simgrid_xml.hpp"
+#include "platforms/vector_rates.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -110,8 +110,8 @@ TEST(HereLog, LeavesOutTheFirstSteps) {
   EXPECT_DOUBLE_EQ(step.median, 2.0);
   EXPECT_EQ(step.steps, 3);
   EXPECT_DOUBLE_EQ(step.exposed, 0.75);
-  EXPECT_DOUBLE_EQ(step.kernels[static_cast<std::size_t>(Work::memory_bound)], 0.2);
-  EXPECT_DOUBLE_EQ(step.kernels[static_cast<std::size_t>(Work::optimizer)], 0.3);
+  EXPECT_DOUBLE_EQ(step.kernels[memory_group], 0.2);
+  EXPECT_DOUBLE_EQ(step.kernels[optimizer_group], 0.3);
   std::filesystem::remove(path);
 }
 

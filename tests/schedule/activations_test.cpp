@@ -184,7 +184,7 @@ TEST(SelectiveRecompute, RepeatsOneOfTheTwoProductsOfAttention) {
   const auto a_token = [&](Recompute recompute) {
     const StepOptions options = options_of({}, AttentionKernel::unfused, recompute);
     const Counts counts = counted(model, options, ProcessGrid(), sequences).counts;
-    return counts.attention.value / tokens / static_cast<double>(model.sequence * model.hidden);
+    return counts.functions.value / tokens / static_cast<double>(model.sequence * model.hidden);
   };
 
   // In full, as the mask saves no work: 2 products forward, 4 backward.

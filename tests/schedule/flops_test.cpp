@@ -71,8 +71,8 @@ TEST(ExecutedFlops, SummedOverRanksAreTheAnalyticCount) {
               layer_flops(model, sequences, options.recompute) + head_flops(model, sequences);
           const double attention = attention_flops(model, sequences, options.recompute, y);
           EXPECT_NEAR(counts.gemm.value * ranks, gemm, 1e-12 * gemm);
-          EXPECT_NEAR(counts.attention.value * ranks, attention, 1e-12 * attention);
-          EXPECT_EQ(counts.executed(), counts.gemm + counts.attention);
+          EXPECT_NEAR(counts.functions.value * ranks, attention, 1e-12 * attention);
+          EXPECT_EQ(counts.executed(), counts.gemm + counts.functions);
         }
       }
     }
@@ -114,7 +114,7 @@ TEST(ModelFlops, AgreeWithTheExecutedOnesInTheTermsTheFormulaHas) {
     // backward: 9 (7) of it, so the exact ratio is 9/16 (7/12) of (s+1)/s.
     const double s = number(model.sequence);
     const double ratio = (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * (s + 1) / s;
-    EXPECT_NEAR(8 * counts.attention.value / (replicas * attention), ratio, 1e-9);
+    EXPECT_NEAR(8 * counts.functions.value / (replicas * attention), ratio, 1e-9);
   }
 }
 
@@ -135,7 +135,7 @@ TEST(ModelFlops, OfOtherBlocksAreThoseOfTheirProducts) {
 
       EXPECT_NEAR((model_flops(model, 4, recompute).value - attention) / counts.gemm.value, 1, 1e-9)
           << model.name;
-      EXPECT_NEAR(counts.attention.value / attention, ratio, 1e-9) << model.name;
+      EXPECT_NEAR(counts.functions.value / attention, ratio, 1e-9) << model.name;
     }
   }
   EXPECT_EQ(model_flops_convention(as_llama(small_model(1)), Recompute::none),

@@ -75,7 +75,7 @@ TEST(PipelineCounts, AreTheMeansOfTheirStages) {
     std::map<std::string, OfChannel> channels;
     for (const Counts& one : each) {
       gemm += one.gemm.value;
-      attention += one.attention.value;
+      attention += one.functions.value;
       for (std::size_t c = 0; c < one.channels.size(); ++c) {
         OfChannel& sum = channels[name(one.channels[c])];
         sum.payload += one.payload[c].value;

@@ -89,7 +89,7 @@ TEST_F(RecorderTest, RefusesAForgottenAllReduceWhereverItIsRead) {
             not_reduced("map bias_gelu"));
   EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, out, out, bf16()); }), not_reduced("gemm"));
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::attention, {4, 1, 2}), {out});
+              r.apply(bf16(functions::attention, {4, 1, 2}), {out});
             }),
             not_reduced("attention"));
   EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), out, ids, {}); }),
@@ -162,7 +162,7 @@ TEST_F(RecorderTest, RefusesAttentionWithoutTokensAndLookupInPieces) {
   const Id ids = tokens(1, {}, "ids");
 
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::attention, {4, 1, 2}), {pieces});
+              r.apply(bf16(functions::attention, {4, 1, 2}), {pieces});
             }),
             "attention: rows must be tokens");
   EXPECT_EQ(refusal([&] { r.lookup(bf16(functions::lookup), pieces, ids, {}); }),
@@ -172,9 +172,9 @@ TEST_F(RecorderTest, RefusesAttentionWithoutTokensAndLookupInPieces) {
 TEST_F(RecorderTest, PairsOfTokensLieAsTheirHeads) {
   const Id qkv = tokens(24, {x}, "qkv");
 
-  const Id scores = r.attention(bf16(functions::scores, {4, 1, 2}), {qkv});
-  const Id weights = r.attention(bf16(functions::causal_softmax, {4, 1, 2}), {scores});
-  const Id context = r.attention(bf16(functions::context, {4, 1, 2}), {qkv, weights});
+  const Id scores = r.apply(bf16(functions::scores, {4, 1, 2}), {qkv});
+  const Id weights = r.map(bf16(functions::causal_softmax, {4, 1, 2}), {scores});
+  const Id context = r.apply(bf16(functions::context, {4, 1, 2}), {qkv, weights});
 
   EXPECT_EQ(r.value(weights).shape, (Shape{all_tokens, 2 * 4, sharding(qkv)}));
   EXPECT_EQ(r.value(context).shape, (Shape{all_tokens, 8, sharding(qkv)}));
@@ -185,14 +185,14 @@ TEST_F(RecorderTest, RefusesAttentionOfOperandsThatLieDifferently) {
   const Id weights = tokens(8, {y}, "weights");
 
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::context, {4, 1, 2}), {qkv, weights});
+              r.apply(bf16(functions::context, {4, 1, 2}), {qkv, weights});
             }),
             "attention: operands lie differently: qkv (tokens x 24, rows {data,z} cols {x}) and "
             "weights (tokens x 8, rows {data,z} cols {y})");
   EXPECT_EQ(refusal([&] {
-              r.attention(bf16(functions::row_sum, {4, 1, 2}), {qkv});
+              r.apply(bf16(functions::row_sum, {4, 1, 2}), {qkv});
             }),
-            "attention: row_sum is no attention");
+            "apply row_sum: has no rule for its result's shape");
 }
 
 TEST_F(RecorderTest, RefusesAReductionByAFunctionThatReducesNothing) {

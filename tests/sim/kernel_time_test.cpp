@@ -6,7 +6,8 @@
 
 #include <cmath>
 
-#include "platforms/fp32_rate.hpp"
+#include "platforms/vector_rates.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -89,9 +90,10 @@ TEST(GemmRate, OfAGridIsMeasuredAtItsPointsBetweenThemByLogarithmsAndFlatBeyond)
 // Whatever kind of operation it is, and whatever a software says about its kernels: a function that
 // moves nothing and computes takes the time of one product of as much work.
 TEST(KernelTime, EveryFunctionsFlopsTakeTime) {
-  static constexpr Function scan{
-      .name = "scan",
-      .flops = [](double rows, double cols, const Attributes&) { return 2e9 * rows * cols; }};
+  static constexpr Function scan{.name = "scan",
+                                 .arithmetic = [](double rows, double cols, const Attributes&) {
+                                   return Arithmetic{2e9 * rows * cols};
+                                 }};
   for (const OpKind kind : {OpKind::map, OpKind::reduce}) {
     Kernel kernel(kind);
     kernel.op.function = &scan;
@@ -102,6 +104,52 @@ TEST(KernelTime, EveryFunctionsFlopsTakeTime) {
     EXPECT_DOUBLE_EQ(op_traffic(kernel.op, kernel.sizes).value, 0.0);
     EXPECT_NEAR(seconds(kernel, processor()),
                 2e9 * 500 / gemm_rate(processor().gemm, 1, 1, 5e11).value, 1e-12);
+  }
+}
+
+// What is no product goes at the machine's fp32 rate, special functions at a sixteenth of it; each
+// class has units of its own, so that the longest counts; fp32 operands make none of it slower.
+TEST(KernelTime, OfAFunctionIsThatOfItsLongestClass) {
+  static constexpr Function vector{.name = "scan",
+                                   .arithmetic = [](double rows, double, const Attributes&) {
+                                     return Arithmetic{0.0, 1e9 * rows};
+                                   }};
+  static constexpr Function special{.name = "route",
+                                    .arithmetic = [](double rows, double, const Attributes&) {
+                                      return Arithmetic{0.0, 1e9 * rows, 1e9 * rows};
+                                    }};
+  static constexpr Function all{.name = "expert",
+                                .arithmetic = [](double rows, double, const Attributes&) {
+                                  return Arithmetic{1e15 * rows, 1e9 * rows, 1e9 * rows};
+                                }};
+  const auto time = [](const Function& function, const Platform& platform, double width) {
+    Kernel kernel(OpKind::map);
+    kernel.op.function = &function;
+    kernel.op.shape_a = kernel.matrix(1000, 1);
+    kernel.sizes.bytes[0] = 0.0;
+    kernel.sizes.width[0] = width;
+    kernel.op.reads = kernel.op.writes = {kernel.op.shape_a};
+    return kernel_time(kernel.op, kernel.sizes, platform, 1).value;
+  };
+  for (const std::string& name : known_platforms()) {
+    Platform platform = read_platform(name);
+    platform.processor.launch_overhead = platform.software.dispatch = {};
+    const std::optional<FlopsPerSecond> rate = vector_rate(platform);
+    if (!rate) {
+      EXPECT_EQ(refusal([&] { time(vector, platform, 2); }),
+                "scan computes outside products, and " + name +
+                    " does not say how fast: it needs processor.fp32_Tflops");
+      continue;
+    }
+    const double longer = slowdown(platform.node, 1);
+    const double of_vector = 1e12 / rate->value * longer;
+    EXPECT_NEAR(time(vector, platform, 2) / of_vector, 1.0, 1e-9) << name;
+    EXPECT_NEAR(time(vector, platform, 4) / of_vector, 1.0, 1e-9) << name;
+    EXPECT_NEAR(time(special, platform, 2) / (16 * of_vector), 1.0, 1e-9) << name;
+    EXPECT_NEAR(time(all, platform, 2) * gemm_rate(platform.processor.gemm, 1e18, 1, 1).value /
+                    (1e18 * longer),
+                1.0, 1e-9)
+        << name;
   }
 }
 
@@ -208,7 +256,7 @@ TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
 
 TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
   const std::int64_t s = 2048, tokens = 4 * s, h = 4096;
-  Kernel forward(OpKind::attention), backward(OpKind::attention);
+  Kernel forward(OpKind::apply), backward(OpKind::apply);
   forward.op.function = &functions::attention;
   backward.op.function = &functions::attention_backward;
   forward.op.attributes.sequence = backward.op.attributes.sequence = s;
@@ -224,7 +272,7 @@ TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
 // and the scores, in bf16.
 TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
   const std::int64_t s = 2000, tokens = 4 * s, h = 4000, heads = 8;
-  Kernel scores(OpKind::attention);
+  Kernel scores(OpKind::apply);
   scores.op.function = &functions::scores;
   scores.op.attributes.sequence = s;
   scores.op.shape_a = scores.matrix(tokens, 3 * h);
@@ -251,7 +299,7 @@ TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries)
   p.tiles = ProductTiles{100, 128, 64};
   p.memory_bandwidth = {1e18};
   const auto context = [&](std::int64_t group) {
-    Kernel kernel(OpKind::attention);
+    Kernel kernel(OpKind::apply);
     kernel.op.function = &functions::context;
     kernel.op.attributes.sequence = s;
     kernel.op.attributes.group = group;
@@ -267,7 +315,7 @@ TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries)
 // QKV's gradient is three of them, two of which read their pairs transposed.
 TEST(KernelTime, OfSeveralProductsOfHeadsIsTheirSum) {
   const std::int64_t s = 2000, tokens = s, h = 4000, heads = 8;
-  Kernel backward(OpKind::attention);
+  Kernel backward(OpKind::apply);
   backward.op.function = &functions::qkv_backward;
   backward.op.attributes.sequence = s;
   backward.op.shape_a = backward.matrix(tokens, h);
@@ -299,7 +347,7 @@ TEST(KernelTime, ALaunchComesOnTopButViewsTakeNoTime) {
 TEST(KernelTime, ALaunchComesOnTopOfComputingToo) {
   Processor p = processor();
   p.launch_overhead = {5e-6};
-  Kernel attention(OpKind::attention);
+  Kernel attention(OpKind::apply);
   attention.op.function = &functions::attention;
   attention.op.attributes.sequence = 2048;
   attention.op.shape_a = attention.matrix(8192, 3 * 4096);

@@ -44,7 +44,7 @@ void expect_equal(const Estimate& walked, const Estimate& stepped, const std::st
   const Counts& a = walked.counts;
   const Counts& b = stepped.counts;
   expect_near(a.gemm.value, b.gemm.value, b.gemm.value, what + " gemm");
-  expect_near(a.attention.value, b.attention.value, b.gemm.value, what + " attention");
+  expect_near(a.functions.value, b.functions.value, b.gemm.value, what + " functions");
   ASSERT_EQ(a.channels, b.channels) << what;
   EXPECT_EQ(a.collectives, b.collectives) << what;
   for (std::size_t c = 0; c < a.channels.size(); ++c) {

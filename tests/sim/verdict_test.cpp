@@ -45,7 +45,7 @@ TEST(Verdict, NamesWhatTakesMost) {
 
 TEST(Verdict, OfAnotherKernelHasNoPeak) {
   Explanation one = made_up();
-  one.kernels[static_cast<std::size_t>(Work::attention)] = {4.5};
+  one.kernels[1 + functions::family_number(functions::attention)] = {4.5};
 
   EXPECT_EQ(one.verdict(),
             "This run is limited by attention: 45.0 % of the step; 30.0 % is exposed "

@@ -55,7 +55,7 @@ TEST_F(Spans, AreAddedUpByTheKindOfTheirKernel) {
       const Op& op = program.ops.at(static_cast<std::size_t>(span.op));
       double* sum = expected.data() + 3;
       if (is_kind(program, span, OpKind::gemm)) sum = expected.data();
-      if (is_kind(program, span, OpKind::attention)) sum = expected.data() + 1;
+      if (is_kind(program, span, OpKind::apply)) sum = expected.data() + 1;
       if (is_kind(program, span, OpKind::update)) sum = expected.data() + 2;
       if (is_collective(op.kind) || is_message(op.kind)) sum = &none;
       if (is_kind(program, span, OpKind::choose)) sum = &none;
@@ -64,7 +64,7 @@ TEST_F(Spans, AreAddedUpByTheKindOfTheirKernel) {
 
     const KernelSeconds sums = kernel_seconds(program, spans);
 
-    for (std::size_t kind = 0; kind < kernel_kinds; ++kind) {
+    for (std::size_t kind = 0; kind < kernel_groups; ++kind) {
       EXPECT_GT(expected.at(kind), 0.0) << kind;
       EXPECT_NEAR(sums.at(kind), expected.at(kind), 1e-6) << kind;
     }

@@ -70,7 +70,7 @@ void each_product(const With& with) {
 std::map<std::string, const Op*> operations(const Program& program) {
   std::map<std::string, const Op*> first;
   for (const Op& op : program.ops) {
-    if (!StepValues::is_kernel(op) || op.kind == OpKind::gemm || op.kind == OpKind::attention) {
+    if (!StepValues::is_kernel(op) || kernel_group(op.kind, *op.function) != memory_group) {
       continue;
     }
     const bool map = op.kind == OpKind::map || op.kind == OpKind::reduce;
@@ -103,18 +103,22 @@ void measure_attention(Measurements& measurements) {
                             std::max<std::int64_t>(1, 864 / length));
     std::set<std::string> seen;  // a recomputed one comes twice
     for (const Op& op : values.program().ops) {
-      if (op.kind != OpKind::attention || !seen.insert(op.function->name).second) continue;
+      if (op.function->family != &functions::attention_family ||
+          !seen.insert(op.function->name).second)
+        continue;
       const Tensor& first = values[op.inputs[0]];
-      measurements.want(
-          {{"kind", "attention"},
-           {"name", op.function->name},
-           {"sequence", length},
-           {"flops", op.function->flops(static_cast<double>(first.rows),
-                                        static_cast<double>(first.cols), op.attributes)}},
-          [&] {
-            return on_all_ranks(measurements.world(),
-                                repeated([&] { values.run(backend, op); }, {9, 0.05}));
-          });
+      measurements.want({{"kind", "attention"},
+                         {"name", op.function->name},
+                         {"sequence", length},
+                         {"flops", op.function
+                                       ->arithmetic(static_cast<double>(first.rows),
+                                                    static_cast<double>(first.cols), op.attributes)
+                                       .matrix}},
+                        [&] {
+                          return on_all_ranks(
+                              measurements.world(),
+                              repeated([&] { values.run(backend, op); }, {9, 0.05}));
+                        });
     }
   }
 }

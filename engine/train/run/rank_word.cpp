@@ -22,10 +22,10 @@ std::vector<double> RankWord::numbers() const {
 
 RankWord RankWord::of(std::span<const double> numbers) {
   constexpr std::size_t alone = 8;  // numbers that are one each
-  const std::span<const double> exposed = numbers.subspan(alone + kernel_kinds);
+  const std::span<const double> exposed = numbers.subspan(alone + kernel_groups);
   RankStep step{
       numbers[0], static_cast<std::int64_t>(numbers[1]), {exposed.begin(), exposed.end()}, {}};
-  std::ranges::copy(numbers.subspan(alone, kernel_kinds), step.kernels.begin());
+  std::ranges::copy(numbers.subspan(alone, kernel_groups), step.kernels.begin());
   return {step,       numbers[2] != 0.0, numbers[3] != 0.0, numbers[4] != 0.0,
           numbers[5], numbers[6],        numbers[7]};
 }

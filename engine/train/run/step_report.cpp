@@ -16,21 +16,12 @@ std::string executed_flops_convention() {
          "half), multiply-add counted as two";
 }
 
-const char* name(KernelKind kind) {
-  constexpr std::array names{"product", "attention", "update", "map"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
 KernelSeconds kernel_seconds(const Program& program, const std::vector<OpSpan>& spans) {
   KernelSeconds sums{};
   for (const OpSpan& span : spans) {
-    const OpKind kind = program.ops[static_cast<std::size_t>(span.op)].kind;
-    if (is_posted(kind) || kind == OpKind::choose) continue;
-    const KernelKind of = kind == OpKind::gemm        ? KernelKind::product
-                          : kind == OpKind::attention ? KernelKind::attention
-                          : kind == OpKind::update    ? KernelKind::update
-                                                      : KernelKind::map;
-    sums[static_cast<std::size_t>(of)] += span.end - span.start;
+    const Op& op = program.ops[static_cast<std::size_t>(span.op)];
+    if (is_posted(op.kind) || op.kind == OpKind::choose) continue;
+    sums[kernel_group(op.kind, *op.function)] += span.end - span.start;
   }
   return sums;
 }
@@ -47,7 +38,7 @@ void add_ranks(StepReport& report, const std::vector<RankStep>& ranks) {
   for (const RankStep& rank : ranks) {
     report.seconds = std::max(report.seconds, rank.seconds);
     report.staged_bytes += rank.staged_bytes;
-    for (std::size_t i = 0; i < kernel_kinds; ++i) {
+    for (std::size_t i = 0; i < kernel_groups; ++i) {
       report.kernels[i] += rank.kernels[i] / static_cast<double>(ranks.size());
     }
     for (std::size_t i = 0; i < report.channels.size(); ++i) {
@@ -72,8 +63,8 @@ std::string json_line(const StepReport& report) {
     exposed[name(report.channels[i])] = report.exposed_seconds[i];
   }
   nlohmann::ordered_json kernels;
-  for (std::size_t i = 0; i < kernel_kinds; ++i) {
-    kernels[name(static_cast<KernelKind>(i))] = report.kernels[i];
+  for (std::size_t i = 0; i < kernel_groups; ++i) {
+    kernels[group_key(i)] = report.kernels[i];
   }
   nlohmann::ordered_json line{{"kind", "step"},
                               {"step", report.step},

@@ -9,6 +9,7 @@
 
 #include "engine/executor.hpp"
 #include "schedule/program/channel.hpp"
+#include "schedule/program/kernel_group.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
@@ -16,7 +17,7 @@ namespace fourfold::inline engine::inline train::inline run {
 // What does not change from step to step: flops are those of all ranks.
 struct StepWork {
   std::int64_t tokens = 0;
-  Flops executed;       // as the schedule does it: products and causal attention
+  Flops executed;       // as the schedule does it: products, those of attention too
   Flops model;          // the published formula
   FlopsPerSecond peak;  // FMA peaks of all ranks, added up
 };
@@ -24,11 +25,8 @@ struct StepWork {
 // "executed by the schedule: ..." next to every flop/s figure.
 std::string executed_flops_convention();
 
-// Kernels as a projection tells them apart: products, attention, the update of weights, all others.
-enum class KernelKind : std::uint8_t { product, attention, update, map };
-inline constexpr std::size_t kernel_kinds = 4;
-const char* name(KernelKind kind);
-using KernelSeconds = std::array<double, kernel_kinds>;
+// By group, as a projection tells them apart.
+using KernelSeconds = std::array<double, kernel_groups>;
 // What a step's kernels took on this rank, with what they moved on of collectives beside them.
 KernelSeconds kernel_seconds(const Program& program, const std::vector<OpSpan>& spans);
 

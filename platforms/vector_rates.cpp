@@ -1,5 +1,5 @@
-// Reads the fact; see fp32_rate.hpp.
-#include "platforms/fp32_rate.hpp"
+// Reads the fact; see vector_rates.hpp.
+#include "platforms/vector_rates.hpp"
 
 #include <algorithm>
 
@@ -18,6 +18,10 @@ double fp32_rate(const Platform& platform) {
   const std::optional<FlopsPerSecond> products = fp32_products(platform);
   if (!products) return 1.0;
   return *products / std::ranges::max_element(platform.processor.gemm, {}, &GemmPoint::rate)->rate;
+}
+
+std::optional<FlopsPerSecond> vector_rate(const Platform& platform) {
+  return fp32_products(platform);
 }
 
 }  // namespace fourfold::inline platforms
