@@ -34,7 +34,8 @@ KeyTable processor_keys() {
         "Highest rate of a GEMM benchmark (cuBLASLt, CoralGemm, mamf-finder).",
         "\"of empir. peak, %\" only."},
        {"fp32_Tflops", KeyForm::number, "67",
-        "Rate of the largest products in fp32; without it they are as fast as those in 16 bits.",
+        "Rate of the largest products in fp32; without it they are as fast as those in 16 bits. "
+        "Flops outside products go at it, and are refused without it.",
         "The GEMM benchmark in fp32, or the data sheet without tensor cores.",
         "Compute of fp32 steps.", Presence::optional},
        {"layout_penalty_nt", KeyForm::number, "1.0",

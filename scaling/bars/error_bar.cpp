@@ -215,6 +215,7 @@ Point with_few_micro_batches(Point point) {
 }  // namespace
 
 std::optional<ErrorBar> error_bar(const Point& point) {
+  if (!point.options.trains()) return std::nullopt;  // nothing but training was measured
   const Platform platform = read_platform(point.platform, point.scales, point.software);
   std::optional<ErrorBar> bar =
       error_bar(likeness(point.grid, point.options, platform), kept_residuals());

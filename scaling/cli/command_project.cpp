@@ -59,7 +59,7 @@ DetailWanted detail_of(const Typed& typed) {
 // Where the grid is searched, so is what nobody typed and no default should decide.
 Question asked(const Typed& typed) {
   Question question = question_of(typed.flags);
-  if (!question.grid) leave_open(question, typed.flags.options);
+  if (!question.grid && question.options.trains()) leave_open(question, typed.flags.options);
   return question;
 }
 
@@ -263,6 +263,7 @@ void add_project_verb(CLI::App& app, Action& action) {
   add_tokens_flag(*verb, typed->flags);
   add_system_flag(*verb, typed->flags);
   add_model_flags(*verb, typed->flags);
+  add_phase_flag(*verb, typed->flags);
   say_left_open(*verb);
   add_micro_batch_size_flag(*verb, typed->flags);
   add_what_if_flags(*verb, typed->flags);

@@ -142,12 +142,17 @@ void add_order_verb(CLI::App& show, Action& action) {
 }  // namespace
 
 void add_show_verb(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("show", "Print the program of one training step");
-  verb->footer("Example:\n  fourfold show --model gpt-5b --overlap oar,ors");
+  CLI::App* verb =
+      app.add_subcommand("show", "Print the program of one training step, or of another phase");
+  verb->footer(
+      "Examples:\n"
+      "  fourfold show --model gpt-5b --overlap oar,ors\n"
+      "  fourfold show --model llama3.1-8b --phase decode");
   const auto flags = std::make_shared<QuestionFlags>();
   const auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "print sections and operations as one line of JSON");
   add_model_flags(*verb, *flags);
+  add_phase_flag(*verb, *flags);
   verb->get_option("--model")->required(false);
   add_order_verb(*verb, action);
   // A program names axes, never extents, and is that of one micro-batch.

@@ -270,8 +270,18 @@ void refuse_idle_options(const QuestionFlags& flags, const StepOptions& options)
 
 }  // namespace
 
+void add_phase_flag(CLI::App& verb, QuestionFlags& flags) {
+  verb.add_option("--phase", flags.phase,
+                  "what the model is run for: training; evaluation, forward passes and their loss; "
+                  "prefill, a first reading whose keys and values are kept; or decode, the next "
+                  "token of each sequence, after --sequence others")
+      ->check(some_word())
+      ->capture_default_str();
+}
+
 StepOptions options_of(const QuestionFlags& flags) {
   StepOptions options;
+  options.phase = phase_named(flags.phase);
   step_fields().set(options, flags.options);
   refuse_idle_options(flags, options);
   return options;

@@ -31,6 +31,7 @@ struct QuestionFlags {
   std::int64_t at_most_grids = 0;  // 0: the rule's
   std::int64_t work_limit = 0;     // 0: the rule's
   std::optional<double> memory_risk;
+  std::string phase = "training";
   // What was typed, by keys of model_fields(), step_fields() and what_if_fields().
   FieldValues model_values, options, what_ifs;
 
@@ -50,6 +51,8 @@ void add_tokens_flag(CLI::App& verb, QuestionFlags& flags);
 void add_shape_flags(CLI::App& verb, QuestionFlags& flags);
 // These, micro-batches and every field of StepOptions.
 void add_model_flags(CLI::App& verb, QuestionFlags& flags);
+// What the model is run for.
+void add_phase_flag(CLI::App& verb, QuestionFlags& flags);
 // Says of options that are searched with the grid what no default decides.
 void say_left_open(CLI::App& verb);
 // Instead of --micro-batches.

@@ -100,15 +100,17 @@ void read_search(JsonObject object, Record& record) {
 
 json json_of_roles(const Record& record) {
   json object = json::object();
-  for (int role = 0; role < role_count; ++role) {
-    object[name(static_cast<Role>(role))] = record.memory_by_role[role].value;
+  for (Role role : roles_in(record.memory_by_role)) {
+    object[name(role)] = record.memory_by_role[static_cast<int>(role)].value;
   }
   return object;
 }
 
 void read_roles(JsonObject object, Record& record) {
   for (int role = 0; role < role_count; ++role) {
-    record.memory_by_role[role] = {object.number(name(static_cast<Role>(role)))};
+    const char* const key = name(static_cast<Role>(role));
+    const bool may_lack = role >= training_role_count;
+    if (!may_lack || object.has(key)) record.memory_by_role[role] = {object.number(key)};
   }
   object.finish();
 }
@@ -195,23 +197,23 @@ void read_projection(JsonObject& object, Record& record) {
 }  // namespace
 
 std::string to_json(const Record& record) {
-  json object{{"format", format},
-              {"key", record.key},
-              {"fidelity", name(record.fidelity)},
-              {"devices", record.devices()},
-              {"point", json_of(record.point)},
-              {"outcome", json_of(record.outcome)},
-              {"memory_B", record.memory.value},
-              {"memory_by_role_B", json_of_roles(record)},
-              {"executed_flop_per_device", record.executed.value},
-              {"sent_B_per_device", json_by_channel(record.outcome.channels, record.sent)},
-              {"model_flop", record.model_flops.value},
-              {"model_flop_convention",
-               model_flops_convention(record.point.model, record.point.options.recompute)},
-              {"empirical_peak_flop_per_s", record.empirical_peak.value},
-              {"platform_title", record.platform_title},
-              {"platform_digest", record.platform_digest},
-              {"provenance", json_of(record.provenance)}};
+  json object{
+      {"format", format},
+      {"key", record.key},
+      {"fidelity", name(record.fidelity)},
+      {"devices", record.devices()},
+      {"point", json_of(record.point)},
+      {"outcome", json_of(record.outcome)},
+      {"memory_B", record.memory.value},
+      {"memory_by_role_B", json_of_roles(record)},
+      {"executed_flop_per_device", record.executed.value},
+      {"sent_B_per_device", json_by_channel(record.outcome.channels, record.sent)},
+      {"model_flop", record.model_flops.value},
+      {"model_flop_convention", model_flops_convention(record.point.model, record.point.options)},
+      {"empirical_peak_flop_per_s", record.empirical_peak.value},
+      {"platform_title", record.platform_title},
+      {"platform_digest", record.platform_digest},
+      {"provenance", json_of(record.provenance)}};
   if (record.measured) {
     object["measured"] = json_of(*record.measured, record);
   } else {

@@ -20,7 +20,7 @@ std::string memory_table(const Study& study, Width width) {
                    {"devices", "", Align::right, 2},
                    {"model", "", Align::left},
                    {systems ? "system" : "", "", Align::left}};
-  for (int role = 0; role < role_count; ++role) {
+  for (int role = 0; role < training_role_count; ++role) {
     const std::string word = name(static_cast<Role>(role));  // "optimizer state"
     const std::size_t end = std::min(word.find(' '), word.size());
     table.columns.push_back({word.substr(0, end), word.substr(std::min(end + 1, word.size()))});
@@ -32,8 +32,8 @@ std::string memory_table(const Study& study, Width width) {
     std::vector<std::string> cells{row.machine, fmt::to_string(record.devices()),
                                    record.point.model.name,
                                    systems ? system_label(record) : label_with_value(row)};
-    for (Bytes bytes : record.memory_by_role) {
-      cells.push_back(fmt::format("{:.1f}", bytes.value / 1e9));
+    for (int role = 0; role < training_role_count; ++role) {
+      cells.push_back(fmt::format("{:.1f}", record.memory_by_role[role].value / 1e9));
     }
     cells.push_back(fmt::format("{:.1f}", record.memory.value / 1e9));
     const std::vector<Bytes>& all = record.memory_by_stage;

@@ -151,8 +151,8 @@ std::string memory(const Explanation& explanation) {
     table.rows.push_back({what, fmt::format("{:.2f}", bytes.value / 1e9),
                           percent(bytes / explanation.memory_limit)});
   };
-  for (int role = 0; role < role_count; ++role) {
-    add(name(static_cast<Role>(role)), explanation.memory.by_role[role]);
+  for (Role role : roles_in(explanation.memory.by_role)) {
+    add(name(role), explanation.memory.by_role[static_cast<int>(role)]);
   }
   table.rows.emplace_back();
   add("peak", explanation.memory.peak);
@@ -232,8 +232,8 @@ nlohmann::json json_of(const Explanation& explanation) {
     collectives.push_back(json_of(use, channel_name(explanation, channel)));
   }
   nlohmann::json roles = nlohmann::json::object();
-  for (int role = 0; role < role_count; ++role) {
-    roles[name(static_cast<Role>(role))] = explanation.memory.by_role[role].value;
+  for (Role role : roles_in(explanation.memory.by_role)) {
+    roles[name(role)] = explanation.memory.by_role[static_cast<int>(role)].value;
   }
   nlohmann::json ideals = nlohmann::json::object();
   for (const Ideal& ideal : explanation.ideals) {

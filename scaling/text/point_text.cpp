@@ -21,12 +21,28 @@ const char* on_or_off(bool value) {
   return value ? "on" : "off";
 }
 
+std::string phase_text(const Point& point) {
+  switch (point.options.phase) {
+    case Phase::training:
+      return "";
+    case Phase::evaluation:
+      return "An evaluation: forward passes and their loss.\n";
+    case Phase::prefill:
+      return "A prefill: all tokens are read, their keys and values kept, one token drawn.\n";
+    case Phase::decode:
+      return fmt::format("A decoding step: the next token of each sequence, after {} tokens.\n",
+                         point.model.sequence);
+  }
+  return "";
+}
+
 std::string headline(const Record& record) {
   const Point& point = record.point;
   std::string text = fmt::format(
       "{} on {} of {}\n{}\nGlobal batch {} of {} tokens, vocabulary {}.\n", point.model.name,
       counted(record.devices(), "device"), point.platform, record.platform_title,
       counted(point.global_batch, "sequence"), point.model.sequence, point.model.vocabulary);
+  text += phase_text(point);
   if (!record.software.empty()) {
     text += fmt::format("Software {} (set by the {}).\n", record.software, record.software_by);
   }
@@ -216,9 +232,9 @@ std::string variation(const Record& record) {
 
 std::string memory_by_role(const Record& record) {
   std::vector<std::string> parts;
-  for (int role = 0; role < role_count; ++role) {
-    parts.push_back(fmt::format("{} {:.1f} GB", name(static_cast<Role>(role)),
-                                record.memory_by_role[role].value / 1e9));
+  for (Role role : roles_in(record.memory_by_role)) {
+    parts.push_back(fmt::format("{} {:.1f} GB", name(role),
+                                record.memory_by_role[static_cast<int>(role)].value / 1e9));
   }
   return wrapped(fmt::format("  At the peak: {}.", fmt::join(parts, ", "))) + '\n';
 }
@@ -294,11 +310,10 @@ std::string point_text(const Record& record, const std::string& effect, const st
   }
   if (record.bar) text += '\n' + error_bar_text(*record.bar, record.seconds());
   text += (record.bar ? "\n" : "\n\n") + breakdown(record) + '\n' + variation(record) + effect;
-  text += wrapped(
-      fmt::format("{} of model flops ({}): {:.1f} % of the empirical peak.\n",
-                  rate_text(record.rate(), petaflops),
-                  model_flops_convention(record.point.model, record.point.options.recompute),
-                  100.0 * record.of_empirical()));
+  text += wrapped(fmt::format("{} of model flops ({}): {:.1f} % of the empirical peak.\n",
+                              rate_text(record.rate(), petaflops),
+                              model_flops_convention(record.point.model, record.point.options),
+                              100.0 * record.of_empirical()));
   text +=
       rate_text(record.executed / record.seconds(), teraflops) + " per device of executed flops.\n";
   text += throughput_text(record.throughput());

@@ -32,12 +32,14 @@ class KeptByBodies {
     const Kept block = most(Pass::block), block_back = most(Pass::block_back);
     // What is made again in the backward pass need not be kept for it.
     const double saved = block_back.norms ? 0.0 : std::max(0.0, block.keeps - block_back.keeps);
+    const bool trains =
+        std::ranges::any_of(bodies_, [](const Kept& b) { return b.pass == Pass::block_back; });
     std::vector<KeptBytes> result;
     for (const Kept& body : bodies_) {
       const double inside = body.keeps + body.makes;
       switch (body.pass) {
         case Pass::block:
-          result.push_back({saved, saved});
+          result.push_back(trains ? KeptBytes{saved, saved} : KeptBytes{0.0, inside});
           break;
         case Pass::block_back:
           result.push_back({-saved, inside});
@@ -68,7 +70,10 @@ class KeptByBodies {
     using namespace functions;
     const bool back = before == Pass::block_back;
     if (function == &attention_backward || function == &qkv_backward) return Pass::block_back;
-    if ((function == &attention || function == &scores) && !back) return Pass::block;
+    if ((function == &attention || function == &scores || function == &attention_to_cache) &&
+        !back) {
+      return Pass::block;
+    }
     if (function == &lookup_backward && before == Pass::other) return Pass::embedding_back;
     return function == &lookup && before == Pass::other ? Pass::embedding : before;
   }

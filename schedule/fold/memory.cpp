@@ -74,6 +74,16 @@ MemoryUse use_of(const MemoryEffect& step, const MemoryEffect& on_host) {
 
 }  // namespace
 
+std::vector<Role> roles_in(const std::array<Bytes, role_count>& by_role) {
+  std::vector<Role> roles;
+  for (int role = 0; role < role_count; ++role) {
+    if (role < training_role_count || by_role[role].value > 0.0) {
+      roles.push_back(static_cast<Role>(role));
+    }
+  }
+  return roles;
+}
+
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid) {
   return peak_memory(folded, sizes, grid, {});
 }

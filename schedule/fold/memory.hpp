@@ -6,6 +6,9 @@
 
 namespace fourfold::inline schedule::inline fold {
 
+// All roles of a training step, and of the others those that have any bytes.
+std::vector<Role> roles_in(const std::array<Bytes, role_count>& by_role);
+
 struct MemoryUse {
   Bytes peak;
   std::array<Bytes, role_count> by_role{};  // at the peak

@@ -18,7 +18,7 @@ MemoryParts parts_of(const Roles& roles, double temporaries) {
   parts[MemoryPart::weights] = of(roles, Role::parameter);
   parts[MemoryPart::gradients] = of(roles, Role::gradient);
   parts[MemoryPart::optimizer] = of(roles, Role::optimizer);
-  const Bytes activations = of(roles, Role::activation);
+  const Bytes activations = of(roles, Role::activation) + of(roles, Role::cache);
   parts[MemoryPart::temporaries] = std::min(activations, Bytes{temporaries});
   parts[MemoryPart::saved] = activations - parts[MemoryPart::temporaries];
   parts[MemoryPart::communication] = of(roles, Role::gathered);

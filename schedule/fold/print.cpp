@@ -29,7 +29,9 @@ std::string extents(const Program& program, Id id) {
 class Printer {
  public:
   Printer(const Model& model, const StepOptions& options)
-      : model_(model), schedule_(issue(record_step(model, one_of(options)), one_of(options))) {}
+      : model_(model),
+        schedule_phase_(options.phase),
+        schedule_(issue(record_step(model, one_of(options)), one_of(options))) {}
 
   std::string text() {
     header();
@@ -50,10 +52,12 @@ class Printer {
 
   void header() {
     const std::string shape = block_shape(model_);
-    line("training step of " + model_.name + ": " + std::to_string(model_.layers) +
-         " layers, hidden " + std::to_string(model_.hidden) + ", " + std::to_string(model_.heads) +
-         " heads, sequence " + std::to_string(model_.sequence) + ", vocabulary " +
-         std::to_string(model_.vocabulary) + (shape.empty() ? "" : "; ") + shape);
+    const Phase phase = schedule_phase_;
+    line(std::string(phase == Phase::training ? "training step" : row_of(phase).name) + " of " +
+         model_.name + ": " + std::to_string(model_.layers) + " layers, hidden " +
+         std::to_string(model_.hidden) + ", " + std::to_string(model_.heads) + " heads, sequence " +
+         std::to_string(model_.sequence) + ", vocabulary " + std::to_string(model_.vocabulary) +
+         (shape.empty() ? "" : "; ") + shape);
     line(
         "one micro-batch, in issue order; `start` and `wait` of a collective stand apart where an "
         "overlap moves them");
@@ -96,6 +100,7 @@ class Printer {
   }
 
   Model model_;
+  Phase schedule_phase_;
   Schedule schedule_;
   std::string text_;
 };

@@ -8,10 +8,30 @@ Id Attention::probabilities(const Recording& in, Id qkv) const {
   return in.r.map(stored(in, functions::causal_softmax, "probabilities"), {scores});
 }
 
+Id Attention::with_cache(const Recording& in, Id qkv) const {
+  Recorder& r = in.r;
+  switch (row_of(in.options.phase).cache) {
+    case Cache::none:
+      return -1;
+    case Cache::written: {
+      Result kept = stored(in, functions::keep_keys_and_values, "cache");
+      kept.role = Role::cache;
+      r.keep(r.apply(kept, {qkv}));
+      return -1;
+    }
+    case Cache::read:
+      break;
+  }
+  const Shape shape = functions::cache_of_sequences(r.value(qkv).shape, attributes_);
+  const Id cache = r.data(label_ + "cache", shape, r.storage(), Role::cache);
+  return r.apply(stored(in, functions::attention_to_cache, "attention"), {qkv, cache});
+}
+
 Forward<Attention::Saved> Attention::forward(const Recording& in, Id qkv) const {
   Recorder& r = in.r;
   if (rotary_) qkv = r.map(stored(in, functions::rotary, "rotary"), {qkv});
-  Saved saved{qkv, -1, -1};
+  Saved saved{qkv, with_cache(in, qkv), -1};
+  if (saved.output != -1) return {saved.output, saved};
   if (in.options.attention == AttentionKernel::fused) {
     saved.output = r.apply(stored(in, functions::attention, "attention"), {qkv});
     return {saved.output, saved};

@@ -57,12 +57,20 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
       options.micro_batches >= 1 && global_batch % batch_unit(grid, options.micro_batches) == 0;
   if (!shared_out) return Misfit::batch;
   const std::int64_t tokens =
-      model.sequence * (global_batch / batch_unit(grid, options.micro_batches));
+      tokens_of_sequence(model, options) * (global_batch / batch_unit(grid, options.micro_batches));
   const bool whole = !options.sequence_parallel || tokens % grid.extent(Axis::x) == 0;
   return whole ? Misfit::none : Misfit::tokens;
 }
 
+std::int64_t tokens_of_sequence(const Model& model, const StepOptions& options) {
+  return row_of(options.phase).one_token ? 1 : model.sequence;
+}
+
 std::string order_misfit(const StepOptions& options, std::int64_t stages) {
+  if (row_of(options.phase).cache == Cache::read && options.micro_batches > 1) {
+    return "a decoding step has one micro-batch, whose sequences the cache is of: "
+           "--micro-batches 1";
+  }
   const bool interleaved = options.order == PipelineOrder::interleaved;
   if (interleaved && options.chunks < 2) {
     return "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2";
@@ -167,7 +175,8 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
              nearest_counts(grid, global_batch, micro_batches);
     case Misfit::tokens:
       return where + "sequence parallelism cuts the " +
-             text(model.sequence * (global_batch / batch_unit(grid, micro_batches))) +
+             text(tokens_of_sequence(model, options) *
+                  (global_batch / batch_unit(grid, micro_batches))) +
              " tokens of a micro-batch on a device by x = " + text(grid.extent(Axis::x)) +
              ", which must divide them";
   }

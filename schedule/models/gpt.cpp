@@ -43,13 +43,15 @@ std::int64_t fewest_layers(const Model& model, const StepOptions& options, std::
                                          : model.layers / (stages * options.chunks);
 }
 
-Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state)
+Gpt::Gpt(const Model& model, const StepOptions& options, const Stage& stage)
     : options_(options),
       without_recompute_(options),
-      r_(options.precision, state, options.offload_bucket),
+      r_(options.precision, options.trains() ? OptimizerState::kept : OptimizerState::none,
+         options.offload_bucket),
       gradients_(options),
       model_(model) {
   without_recompute_.recompute = Recompute::none;
+  if (!options.trains()) options_ = without_recompute_;
   r_.begin_stage(stage);
 }
 
@@ -89,28 +91,7 @@ Program Gpt::program(const std::vector<Steady>& steady, const ReadyQueue& ready)
   Program program = r_.finish(steady, ready);
   program.targets = targets_;
   program.loss = loss_;
-  return program;
-}
-
-Program Gpt::evaluation(const Model& model, const StepOptions& options, const Stage& stage) {
-  StepOptions forward = options;
-  forward.micro_batches = 1;
-  forward.recompute = Recompute::none;
-  Gpt gpt(model, forward, stage, OptimizerState::none);
-  gpt.record({StepPart::start});
-  for (std::int64_t chunk = 0; chunk < options.chunks; ++chunk) {
-    gpt.record({StepPart::forward, 0, true, true, chunk});
-  }
-  gpt.r_.begin_turn({StepPart::finish});
-  gpt.r_.begin_section("finish", -1);
-  gpt.complete_loss();
-  if (!stage.last()) return gpt.program();
-  gpt.r_.keep(gpt.loss_);
-  gpt.r_.keep(gpt.token_losses_);
-  const Id logits = gpt.saved_.at({0, options.chunks - 1}).head.logits;
-  gpt.r_.keep(logits);
-  Program program = gpt.program();
-  program.logits = logits;
+  if (!options_.trains()) program.logits = logits_;
   return program;
 }
 
@@ -130,7 +111,9 @@ void Gpt::start() {
   r_.begin_section("start", -1);
   const Shape token_column{all_tokens, 1, {{Axis::data, Axis::z}, {}, {}, {}, Owed::sum}};
   if (stage().first()) tokens_ = r_.data("tokens", token_column, Precision::int32);
-  if (stage().last()) targets_ = r_.data("targets", token_column, Precision::int32);
+  if (stage().last() && row_of(options_.phase).loss) {
+    targets_ = r_.data("targets", token_column, Precision::int32);
+  }
   if (stage().first() || stage().last()) vocabulary_.emplace_back(r_, model_, gradients_);
   const std::int64_t all = stage().count * options_.chunks;
   for (std::int64_t c = 0; c < options_.chunks; ++c) {
@@ -176,6 +159,8 @@ void Gpt::forward(const Turn& turn) {
   const auto head = vocabulary_.front().head(now, stream, targets_);
   saved.head = head.saved;
   token_losses_ = head.output;
+  logits_ = head.saved.logits;
+  if (token_losses_ == -1) return;
   const Id loss = r_.reduce({functions::loss_sum, "loss", Precision::fp32}, {head.output});
   loss_ = loss_ == -1 ? loss : r_.add("loss", {loss_, loss}, Precision::fp32);
   at_head_ = pass;
@@ -324,7 +309,17 @@ std::vector<Bucket*> Gpt::of_vocabulary() const {
   return vocabulary_.empty() ? std::vector<Bucket*>() : vocabulary_.front().buckets();
 }
 
+void Gpt::finish_forward() {
+  r_.begin_section("finish", -1);
+  complete_loss();
+  if (!stage().last()) return;
+  for (Id id : {loss_, token_losses_, logits_}) {
+    if (id != -1) r_.keep(id);
+  }
+}
+
 void Gpt::finish() {
+  if (!options_.trains()) return finish_forward();
   SmallGradients& small = gradients_.small;
   r_.begin_section("finish", -1);
   for (Bucket* bucket : of_vocabulary()) bucket->reduce(r_, options_);

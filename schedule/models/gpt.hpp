@@ -1,5 +1,5 @@
 // A stage of a model as the parts of a training step, written once: forward and backward of a
-// micro-batch, reduction of gradients, clipping and AdamW; and its forward pass alone. An order
+// micro-batch, reduction of gradients, clipping and AdamW; or forward passes alone. An order
 // says when each part is done (schedule/order/); everything that needs the algorithm interprets the
 // program.
 #pragma once
@@ -17,18 +17,13 @@ namespace fourfold::inline schedule::inline models {
 
 class Gpt {
  public:
-  Gpt(const Model& model, const StepOptions& options, const Stage& stage, OptimizerState state);
+  Gpt(const Model& model, const StepOptions& options, const Stage& stage);
 
   // Records one part. A backward must follow its forward, reduce and finish everything else.
   void record(const Turn& turn);
   // The members of the stage that share collectives inside a turn agree on the next one.
   void choose();
   Program program(const std::vector<Steady>& steady = {}, const ReadyQueue& ready = {});
-
-  // The forward pass of one micro-batch alone, whatever `options` say of micro-batches and
-  // recompute: on the last stage it keeps the completed "loss" (sum over the tokens), the loss of
-  // each token and "logits" for who reads them afterwards.
-  static Program evaluation(const Model& model, const StepOptions& options, const Stage& stage);
 
  private:
   // What the backward of a chunk needs of one micro-batch.
@@ -69,6 +64,8 @@ class Gpt {
   void reduce_beside(const Turn& turn, const Block& block);
   void reduce();
   void finish();
+  // Of a phase that trains nothing: what is read afterwards is kept.
+  void finish_forward();
   void complete_loss();
   Id norm_factor();
   std::vector<Bucket*> of_vocabulary() const;
@@ -85,7 +82,7 @@ class Gpt {
   std::map<Pass, Saved> saved_;  // in flight
   std::map<Pass, std::vector<Left>> left_;
   Pass at_head_{-1, -1};  // whose forward through the head was the last part
-  Id tokens_ = -1, targets_ = -1, token_losses_ = -1, loss_ = -1;
+  Id tokens_ = -1, targets_ = -1, token_losses_ = -1, loss_ = -1, logits_ = -1;
 };
 
 // The layers of a chunk, of `chunks` that all stages have together: equally many, the rest dealt

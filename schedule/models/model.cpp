@@ -317,6 +317,23 @@ Flops model_flops(const Model& model, std::int64_t sequences, Recompute recomput
   return {passes * b * s * l * h * h * (products + attention * seen / (6 * h) + head)};
 }
 
+Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options) {
+  if (options.trains()) return model_flops(model, sequences, options.recompute);
+  const PhaseRow& phase = row_of(options.phase);
+  const double forward = model_flops(model, sequences, Recompute::none).value / 3.0;
+  const auto s = static_cast<double>(model.sequence);
+  if (phase.one_token) return {forward / s};
+  if (phase.loss) return {forward};
+  const double of_logits = 2.0 * static_cast<double>(model.hidden) *
+                           static_cast<double>(model.vocabulary) * static_cast<double>(sequences);
+  return {forward - of_logits * (s - 1.0)};
+}
+
+std::string model_flops_convention(const Model& model, const StepOptions& options) {
+  if (options.trains()) return model_flops_convention(model, options.recompute);
+  return model_flops_convention(model, Recompute::none) + ", the forward pass alone";
+}
+
 std::string model_flops_convention(const Model& model, Recompute recompute) {
   const bool as_gpt = weights_in_products(model) == 12.0 * static_cast<double>(model.hidden) *
                                                         static_cast<double>(model.hidden) &&

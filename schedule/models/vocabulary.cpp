@@ -46,10 +46,15 @@ Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id ta
   const auto normed = norm_->forward(in, input);
   saved.norm = normed.saved;
   saved.normed = normed.output;
-  const Id tokens = whole_tokens(in, saved.normed, Hiding::never);
+  const PhaseRow& phase = row_of(in.options.phase);
+  Id tokens = whole_tokens(in, saved.normed, Hiding::never);
+  if (phase.cache == Cache::written) {
+    tokens = r.apply({functions::last_of_sequence, "last", r.storage(), {sequence_}}, {tokens});
+  }
   saved.table = gathered(in, head_.parameter, Hiding::all_gather);
   saved.logits = r.gemm(GemmForm::nt, tokens, saved.table, in.stored(functions::none, "logits"));
   saved.logits = r.all_reduce(saved.logits, Axis::y, Hiding::never);
+  if (!phase.loss) return {-1, saved};
   saved.maxima = r.reduce({functions::row_max, "logits.max", Precision::fp32}, {saved.logits});
   saved.maxima = r.all_reduce(saved.maxima, Axis::x, Hiding::never);
   saved.sums = r.reduce({functions::row_exp_and_target, "logits.sums", Precision::fp32},

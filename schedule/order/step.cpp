@@ -8,6 +8,7 @@
 #include <string>
 
 #include "schedule/models/gpt.hpp"
+#include "schedule/program/options_in_effect.hpp"
 
 namespace fourfold::inline schedule::inline order {
 
@@ -135,6 +136,16 @@ void all_forward_then_backward(const Passes& passes, Order& order) {
   }
 }
 
+// Of a phase that trains nothing: each micro-batch through all chunks.
+void all_forward(const Passes& passes, Order& order) {
+  const auto begin = static_cast<std::int64_t>(order.turns.size());
+  for (std::int64_t k = 0; k < passes.count(); ++k) {
+    order.turns.push_back(passes.at(StepPart::forward, k));
+  }
+  order.steady.push_back({begin + passes.chunks, passes.chunks,
+                          std::max<std::int64_t>(0, passes.micro_batches - 2), 1});
+}
+
 // How far a micro-batch is through a chunk.
 enum class Passed : std::uint8_t { nothing, forward, half_back, back };
 
@@ -174,7 +185,8 @@ struct TurnPlan {
 };
 
 TurnPlan plan_of(const StepOptions& options, const Stage& stage) {
-  const Passes passes{options.chunks > 1 ? stage.count : 1, options.chunks, options.micro_batches};
+  const bool groups = options.chunks > 1 && options.trains();
+  const Passes passes{groups ? stage.count : 1, options.chunks, options.micro_batches};
   return {passes, std::min(warm_up(options, stage), passes.count()), stage.index};
 }
 
@@ -183,7 +195,7 @@ TurnPlan shortened(TurnPlan plan, const StepOptions& options, const Stage& stage
                    std::int64_t most) {
   Passes& passes = plan.passes;
   const auto few = [most](std::int64_t count) { return std::min(count, most); };
-  if (options.order == PipelineOrder::gpipe) {
+  if (options.order == PipelineOrder::gpipe || !options.trains()) {
     passes.micro_batches = few(passes.micro_batches);
     return plan;
   }
@@ -213,6 +225,11 @@ TurnPlan shortened(TurnPlan plan, const StepOptions& options, const Stage& stage
 Order order_by(const TurnPlan& plan, const StepOptions& options, const Stage& stage) {
   Order order;
   order.turns.push_back({StepPart::start});
+  if (!options.trains()) {
+    all_forward(plan.passes, order);
+    order.turns.push_back({StepPart::finish});
+    return order;
+  }
   if (options.order == PipelineOrder::gpipe) {
     all_forward_then_backward(plan.passes, order);
   } else if (splits(options, stage)) {
@@ -241,7 +258,7 @@ Order short_order(const StepOptions& options, const Stage& stage, std::int64_t m
 
 std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,
                                     std::int64_t periods) {
-  if (options.order == PipelineOrder::gpipe) return 2 + periods;
+  if (options.order == PipelineOrder::gpipe || !options.trains()) return 2 + periods;
   if (splits(options, stage)) return stage.count + 1 + periods;
   if (options.order == PipelineOrder::message_driven) {
     // The last ones are unlike, too: no message is received ahead any more.
@@ -254,7 +271,7 @@ std::int64_t settling_micro_batches(const StepOptions& options, const Stage& sta
   return (2 + periods) * group + (warm + group - 1) / group * group;
 }
 
-std::string fault(const Order& order) {
+std::string fault(const Order& order, bool trains) {
   const auto finishes = [](const Turn& turn) { return turn.part == StepPart::finish; };
   if (order.turns.empty() || order.turns.front().part != StepPart::start) {
     return "order: it must begin with the start";
@@ -272,7 +289,8 @@ std::string fault(const Order& order) {
     }
     if (turn.part != StepPart::reduce && !finishes(turn)) continue;
     for (const auto& [pass, passed] : passes) {
-      if (passed == Passed::back) continue;
+      if (passed == (trains ? Passed::back : Passed::forward)) continue;
+      if (!trains) return numbered("backward", pass.second) + " trains, and this phase does not";
       const bool split = passed == Passed::half_back;
       return numbered(split ? "weight gradient" : "backward", pass.second) + " does not come";
     }
@@ -296,6 +314,7 @@ bool chooses_after(const Order& order, const Turn& turn, const Stage& stage) {
 }  // namespace
 
 StepOptions plain(StepOptions options, std::int64_t stages) {
+  if (!options.trains()) options = forward_alone(options);
   if (options.recompute == Recompute::selective && options.attention == AttentionKernel::fused) {
     options.recompute = Recompute::none;
   }
@@ -308,8 +327,9 @@ StepOptions plain(StepOptions options, std::int64_t stages) {
 
 Program record_step(const Model& model, const StepOptions& options, const Order& order,
                     const Stage& stage) {
-  if (const std::string why = fault(order); !why.empty()) throw std::invalid_argument(why);
-  Gpt gpt(model, options, stage, OptimizerState::kept);
+  const std::string why = fault(order, options.trains());
+  if (!why.empty()) throw std::invalid_argument(why);
+  Gpt gpt(model, options, stage);
   for (const Turn& turn : order.turns) {
     gpt.record(turn);
     if (chooses_after(order, turn, stage)) gpt.choose();
@@ -322,7 +342,10 @@ Program record_step(const Model& model, const StepOptions& options, const Stage&
 }
 
 Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage) {
-  return Gpt::evaluation(model, options, stage);
+  StepOptions forward = options;
+  forward.phase = Phase::evaluation;
+  forward.micro_batches = 1;
+  return record_step(model, forward, stage);
 }
 
 }  // namespace fourfold::inline schedule::inline order

@@ -25,15 +25,17 @@ StepOptions plain(StepOptions options, std::int64_t stages);
 // Why an order cannot be done, as a sentence; empty if it can: it starts and finishes, no backward
 // comes before its forward, each micro-batch has one of either in each chunk, a weight gradient
 // follows each input gradient, and the steady stretches it declares say the same turns again and
-// again.
-std::string fault(const Order& order);
+// again. A phase that trains nothing has forwards alone.
+std::string fault(const Order& order, bool trains = true);
 
 // Throws std::invalid_argument with the sentence of `fault`.
 Program record_step(const Model& model, const StepOptions& options, const Order& order,
                     const Stage& stage = {});
 Program record_step(const Model& model, const StepOptions& options, const Stage& stage = {});
 
-// The forward pass of one micro-batch alone; see Gpt::evaluation.
+// The forward pass of one micro-batch alone, whatever `options` say of micro-batches and recompute:
+// on the last stage it keeps the completed "loss" (sum over the tokens), the loss of each token and
+// "logits" for who reads them afterwards.
 Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage = {});
 
 }  // namespace fourfold::inline schedule::inline order

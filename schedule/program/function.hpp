@@ -4,6 +4,7 @@
 // wherever it is defined: its identity is its address.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -258,6 +259,51 @@ inline constexpr Function qkv_backward{.name = "qkv_backward",
                                        .products = qkv_products,
                                        .shape = qkv_of_context,
                                        .family = &attention_family};
+
+// Keys and values of the tokens that later ones look back at: kept of those that are read, and
+// attended to by the next token of each sequence.
+inline std::int64_t cached_tokens(const Attributes& of) {
+  return of.window == 0 ? of.sequence : std::min(of.window, of.sequence);
+}
+inline Shape keys_and_values(const Shape& qkv, const Attributes& of) {
+  Shape shape = qkv;
+  shape.cols = shape.cols * 2 / (of.group + 2);
+  return shape;
+}
+inline Shape cache_of_tokens(const Shape& qkv, const Attributes& of) {
+  Shape shape = keys_and_values(qkv, of);
+  shape.rows = shape.rows * cached_tokens(of) / of.sequence;
+  return shape;
+}
+inline Shape cache_of_sequences(const Shape& qkv, const Attributes& of) {
+  Shape shape = keys_and_values(qkv, of);
+  shape.rows = shape.rows * cached_tokens(of);
+  return shape;
+}
+inline Arithmetic attention_to_cache_work(double rows, double cols, const Attributes& of) {
+  return {4.0 * static_cast<double>(cached_tokens(of)) * rows *
+          queries_of(cols, static_cast<double>(of.group))};
+}
+inline constexpr Function keep_keys_and_values{.name = "keep_keys_and_values",
+                                               .result = ResultShape::own,
+                                               .traffic = Traffic::twice_result,
+                                               .shape = cache_of_tokens};
+inline constexpr Function attention_to_cache{.name = "to_cache",
+                                             .result = ResultShape::own,
+                                             .arithmetic = attention_to_cache_work,
+                                             .shape = context_of_qkv,
+                                             .parameters = cache_of_sequences,
+                                             .family = &attention_family};
+// The last token of each sequence.
+inline Shape last_tokens(const Shape& tokens, const Attributes& of) {
+  Shape shape = tokens;
+  shape.rows = shape.rows / of.sequence;
+  return shape;
+}
+inline constexpr Function last_of_sequence{.name = "last_of_sequence",
+                                           .result = ResultShape::own,
+                                           .traffic = Traffic::twice_result,
+                                           .shape = last_tokens};
 
 // RMS norms of queries and keys in QKV; values stay. Over all heads, a row's squares of queries and
 // of keys are owed along what cuts the heads, and each column has a scale: of a group those of its

@@ -16,8 +16,28 @@ StepOptions with_buckets(StepOptions options, const ProcessGrid& grid) {
   return options;
 }
 
+StepOptions forward_alone(StepOptions options) {
+  const StepOptions usual;
+  options.recompute = usual.recompute;
+  options.recompute_every = usual.recompute_every;
+  options.recompute_layers = usual.recompute_layers;
+  options.in_flight_blocks = usual.in_flight_blocks;
+  options.gradient_reduction = usual.gradient_reduction;
+  options.data_reduction = usual.data_reduction;
+  options.order = options.chunks > 1 ? options.order : usual.order;
+  options.pipeline_limit = usual.pipeline_limit;
+  options.data_bucket = usual.data_bucket;
+  options.data_bucket_each = usual.data_bucket_each;
+  if (!options.cuts_weights()) options.zero = usual.zero;
+  options.offload_bucket = usual.offload_bucket;
+  options.grad_reduce_precision_z = usual.grad_reduce_precision_z;
+  options.grad_reduce_precision_data = usual.grad_reduce_precision_data;
+  return options;
+}
+
 StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
   const StepOptions usual;
+  if (!options.trains()) options = forward_alone(options);
   options = with_buckets(options, grid);
   if (grid.extent(Axis::data) == 1) {
     options.zero = usual.zero;

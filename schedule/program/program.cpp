@@ -41,8 +41,8 @@ const char* name(PipelineOrder order) {
 }
 
 const char* name(Role role) {
-  constexpr const char* names[]{"parameters", "optimizer state", "gradients", "activations",
-                                "gathered weights"};
+  constexpr const char* names[]{"parameters",  "optimizer state",  "gradients",
+                                "activations", "gathered weights", "key-value cache"};
   return names[static_cast<int>(role)];
 }
 

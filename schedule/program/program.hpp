@@ -18,8 +18,10 @@ namespace fourfold::inline schedule::inline program {
 using Id = std::int32_t;  // index of a value in its program
 
 // What a value is for: memory is reported by role.
-enum class Role : std::uint8_t { parameter, optimizer, gradient, activation, gathered };
-inline constexpr int role_count = 5;
+// Keys and values of past tokens are kept from step to step by the last.
+enum class Role : std::uint8_t { parameter, optimizer, gradient, activation, gathered, cache };
+inline constexpr int training_role_count = 5;  // all but the last
+inline constexpr int role_count = 6;
 const char* name(Role role);
 
 // What kind of weight a value is, or is the fp32 master of: decides how it starts and whether it
@@ -162,7 +164,7 @@ struct Program {
   std::vector<Id> kept;  // read after the step: never released
   Id targets = -1;       // the words that follow the tokens
   Id loss = -1;          // completed: the sum over the step's tokens
-  Id logits = -1;        // of an evaluation, on the last stage
+  Id logits = -1;        // where nothing is trained, on the last stage
 
   const Value& operator[](Id id) const { return values[static_cast<std::size_t>(id)]; }
 

@@ -112,8 +112,8 @@ Parameter Recorder::parameter(const Label& label, const Shape& shape, WeightKind
   return result;
 }
 
-Id Recorder::data(const Label& label, const Shape& shape, Precision precision) {
-  program_.values.push_back({label, shape, precision, Role::activation, true, {}});
+Id Recorder::data(const Label& label, const Shape& shape, Precision precision, Role role) {
+  program_.values.push_back({label, shape, precision, role, true, {}});
   return static_cast<Id>(program_.values.size() - 1);
 }
 
@@ -196,6 +196,10 @@ Id Recorder::apply(const Result& result, const std::vector<Id>& operands) {
   if (first.shape.rows.constant()) refuse(operation, "rows must be tokens");
   for (Id operand : operands) {
     const Value& other = complete(operand, operation.c_str());
+    const ShapeRule parameters = result.function.parameters;
+    if (parameters != nullptr && other.shape == parameters(first.shape, result.attributes)) {
+      continue;
+    }
     if (other.shape.rows != first.shape.rows || !(other.shape.sharding == first.shape.sharding)) {
       refuse(operation,
              "operands lie differently: " + described(first) + " and " + described(other));
@@ -206,7 +210,7 @@ Id Recorder::apply(const Result& result, const std::vector<Id>& operands) {
                .function = &result.function,
                .attributes = result.attributes,
                .inputs = operands},
-              {result.label, shape, result.precision, Role::activation, false, {}});
+              {result.label, shape, result.precision, result.role, false, {}});
 }
 
 Id Recorder::lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table) {

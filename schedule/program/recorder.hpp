@@ -15,6 +15,7 @@ struct Result {
   Label label;
   Precision precision = Precision::bf16;
   Attributes attributes{};
+  Role role = Role::activation;  // of a function with a shape of its own
 };
 
 // Whether collectives of several values are one each, or one that sends all of them.
@@ -54,7 +55,9 @@ class Recorder {
     return parameter(label, shape, kind, shape);
   }
   Parameter parameter(const Label& label, const Shape& shape, WeightKind kind, const Shape& state);
-  Id data(const Label& label, const Shape& shape, Precision precision);
+  // What is there before the step.
+  Id data(const Label& label, const Shape& shape, Precision precision,
+          Role role = Role::activation);
 
   // op(A) op(B): op(A).cols = op(B).rows in extent and axes; gives rows of op(A), cols of op(B),
   // owed (sum) along the contracted axes.
@@ -91,6 +94,7 @@ class Recorder {
   Id map(const Result& result, const std::vector<Id>& operands);
   // A function of equally cut operands, rows of tokens, whose own rule shapes the result:
   // attention, its products.
+  // Operands have equally many rows, or lie as the function says of its parameters.
   Id apply(const Result& result, const std::vector<Id>& operands);
   // Rows of a table (owed along the axes that cut its rows), or the table's gradient.
   Id lookup(const Result& result, Id table_or_gradient, Id tokens, const Shape& table);

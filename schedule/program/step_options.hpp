@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "schedule/program/layers_per_stage.hpp"
+#include "schedule/program/phase.hpp"
 #include "schedule/program/rank_order.hpp"
 
 namespace fourfold::inline support {
@@ -131,8 +132,10 @@ struct StepOptions {
   Precision weight_gather_precision = Precision::bf16;
   Precision grad_reduce_precision_z = Precision::bf16;
   Precision grad_reduce_precision_data = Precision::fp32;
+  Phase phase = Phase::training;  // no choice of a step, but which: it has no row in the table
   bool operator==(const StepOptions&) const = default;
 
+  bool trains() const { return row_of(phase).trains; }
   bool cuts_optimizer() const { return zero >= 1; }
   bool cuts_gradients() const { return zero >= 2; }
   bool cuts_weights() const { return zero >= 3; }

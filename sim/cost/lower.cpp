@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schedule/fold/pieces.hpp"
+#include "schedule/models/fit.hpp"
 #include "sim/conditions/conditions.hpp"
 #include "sim/cost/kernel_time.hpp"
 #include "sim/cost/protocol.hpp"
@@ -57,7 +58,8 @@ bool stages_differ(const Target& target) {
 }
 
 std::int64_t micro_batch_tokens(const Point& point) {
-  return point.global_batch * point.model.sequence / point.options.micro_batches;
+  return point.global_batch * tokens_of_sequence(point.model, point.options) /
+         point.options.micro_batches;
 }
 
 namespace {

@@ -152,7 +152,8 @@ Estimator::Estimator(const Platform& platform, const Point& question, AxisRates 
     : platform_(platform), question_(question), rates_(std::move(rates)) {}
 
 Quantities Estimator::quantities(std::int64_t micro_batches) const {
-  return {question_.global_batch * question_.model.sequence / micro_batches};
+  const std::int64_t tokens = tokens_of_sequence(question_.model, question_.options);
+  return {question_.global_batch * tokens / micro_batches};
 }
 
 void Estimator::evaluate_sizes(std::span<const Folded> stages, const ProcessGrid& grid,
@@ -226,8 +227,7 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
     return result;
   }
   result.counts = mean_count(pipeline, sizes_, grid);
-  result.model_flops =
-      model_flops(question_.model, question_.global_batch, question_.options.recompute);
+  result.model_flops = model_flops(question_.model, question_.global_batch, question_.options);
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
   const Target target{grid, shapes, rates_, platform_, question_.what_ifs.collective};
   lower(pipeline, sizes_, target, bodies_);
@@ -249,8 +249,7 @@ void Estimator::add_work(const std::vector<Folded>& stages, const ProcessGrid& g
     counts.push_back(count(stages[i], sizes_[i], grid));
   }
   result.counts = mean(counts);
-  result.model_flops =
-      model_flops(question_.model, question_.global_batch, question_.options.recompute);
+  result.model_flops = model_flops(question_.model, question_.global_batch, question_.options);
   result.outcome = estimate_step(program_);
 }
 

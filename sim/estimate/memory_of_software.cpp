@@ -26,10 +26,13 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
   const SoftwareMemory memory = software_memory(platform);
   const StepOptions& options = question.options;
   rules_.functions = memory.functions;
+  if (!options.trains()) {
+    for (FunctionBytes& rule : rules_.functions) rule.keeps = rule.gathers = rule.expands = 0.0;
+  }
   rules_.weights = memory.weights;
   rules_.optimizer = memory.optimizer;
   rules_.gradients = memory.gradients;
-  rules_.gradients_ahead = memory.gradients_ahead;
+  rules_.gradients_ahead = memory.gradients_ahead && options.trains();
   const auto extent = [&](Axis axis) { return static_cast<double>(grid.extent(axis)); };
   // ZeRO 2 cuts gradients that are there ahead, too; of ZeRO 3 the weights are cut already.
   if (memory.gradients && options.zero == 2) *rules_.gradients /= extent(Axis::data);

@@ -46,6 +46,7 @@ json json_of(const Point& point) {
               {"options", json_of(point.options)},
               {"what_ifs", json_of(point.what_ifs)}};
   if (!point.software.empty()) object["software"] = point.software;
+  if (!point.options.trains()) object["phase"] = row_of(point.options.phase).name;
   return object;
 }
 
@@ -85,6 +86,7 @@ Point read_point(JsonObject object) {
                              " tokens that are counted");
   }
   point.options = read_options(object.object("options"));
+  if (object.has("phase")) point.options.phase = phase_named(object.text("phase"));
   if (object.has("what_ifs")) point.what_ifs = read_what_ifs(object.object("what_ifs"));
   object.finish();
   return point;

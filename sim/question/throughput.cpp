@@ -1,6 +1,7 @@
 // Divisions; see throughput.hpp.
 #include "sim/question/throughput.hpp"
 
+#include "schedule/models/fit.hpp"
 #include "schedule/models/gpt.hpp"
 
 namespace fourfold::inline sim::inline question {
@@ -24,6 +25,7 @@ double repeated_in_a_layer(const Model& model, std::int64_t sequences, const Ste
 
 Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options,
                      std::int64_t stages) {
+  if (!options.trains()) return model_flops(model, sequences, options);
   const Flops none = model_flops(model, sequences, Recompute::none);
   const std::int64_t layers = recomputed_layers(model, options, stages);
   const auto repeated = static_cast<double>(layers);
@@ -39,14 +41,17 @@ Throughput throughput(const Point& point, Seconds step, FlopsPerSecond peak) {
   constexpr double trillion = 1e12, hour = 3600.0, day = 24.0 * hour;  // tokens, seconds
   const auto devices = static_cast<double>(point.grid.size());
   const double peak_of_all = peak.value * devices;
-  const Flops model = model_flops(point.model, point.global_batch, Recompute::none);
+  StepOptions without_recompute = point.options;
+  without_recompute.recompute = Recompute::none;
+  const Flops model = model_flops(point.model, point.global_batch, without_recompute);
   const Flops hardware =
       hardware_flops(point.model, point.global_batch, point.options, point.grid.extent(Axis::pipe));
   Throughput result;
   result.mfu = (model / step).value / peak_of_all;
   result.hfu = (hardware / step).value / peak_of_all;
   result.tokens_per_s = static_cast<double>(point.global_batch) *
-                        static_cast<double>(point.model.sequence) / step.value;
+                        static_cast<double>(tokens_of_sequence(point.model, point.options)) /
+                        step.value;
   result.tokens_per_s_per_device = result.tokens_per_s / devices;
   const double seconds = trillion / result.tokens_per_s;
   result.days_per_trillion_tokens = seconds / day;

@@ -71,6 +71,19 @@ TEST(Pipelines, EqualTheEstimateInEveryOrder) {
   }
 }
 
+// Phases that train nothing, too: what waits for what is the same on both rungs.
+TEST(Pipelines, OfForwardPassesAloneEqualTheEstimate) {
+  for (const ProcessGrid& grid : {ProcessGrid(2, 2, 2, 1, 1), ProcessGrid(2, 1, 2, 2, 2),
+                                  ProcessGrid(1, 1, 3, 2, 3), ProcessGrid(2, 1, 1, 2, 8)}) {
+    for (Phase phase : {Phase::evaluation, Phase::prefill, Phase::decode}) {
+      Point point = pipeline_on("crossbar", grid, PipelineOrder::one_f_one_b);
+      point.options.phase = phase;
+      if (row_of(phase).one_token) point.options.micro_batches = 1;
+      compare_on_private_ports(point);
+    }
+  }
+}
+
 // As Llama 3 405B ran: 126 layers on 128 chunks, the first and the last with none.
 TEST(Pipelines, EqualTheEstimateWhereTheEndsHaveNoLayer) {
   for (const ProcessGrid& grid : {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(2, 1, 2, 2, 4)}) {

@@ -65,7 +65,7 @@ std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
 // "weights 7.3, optimizer 14.6, ..." in MB.
 std::string by_role(const MemoryUse& memory) {
   std::string text;
-  for (int role = 0; role < role_count; ++role) {
+  for (int role = 0; role < training_role_count; ++role) {
     const double bytes = memory.by_role[static_cast<std::size_t>(role)].value;
     if (bytes == 0.0) continue;
     text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", name(static_cast<Role>(role)),
