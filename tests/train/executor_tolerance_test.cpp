@@ -3,28 +3,31 @@
 #include <gtest/gtest.h>
 
 #include "engine/cpu/tuned_backend.hpp"
-#include "engine/reference/scatter.hpp"
-#include "tests/train/one_run.hpp"
+#include "tests/train/bitwise.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 // After one step the first moment is (1 - beta1) times the clipped gradient. Largest difference to
 // the referee's relative to the largest element of the matrix, over all matrices.
-double largest_difference(const OneRun& run, const Lockstep<float>& referee) {
-  double largest = 0.0;
+double largest_difference(const OneRun& run, const std::vector<float>& expected) {
+  std::vector<float> differences, scales;  // by matrix
+  auto next = expected.begin();
   for (const Stored& stored : run.weights.all()) {
-    if (!stored.name.ends_with(".m")) continue;
-    const Matrix<float> global = referee.weight(stored.name);
-    const Matrix<float> expected =
-        scatter(stored.shape, run.weights.grid(), run.weights.rank(), global);
-    float scale = 0.0F;
-    for (float x : global.values) scale = std::max(scale, std::abs(x));
-    for (std::int64_t i = 0; i < stored.block.size(); ++i) {
-      const double difference =
-          std::abs(stored.block.fp32()[i] - expected.values[static_cast<std::size_t>(i)]);
-      largest = std::max(largest, difference / scale);
+    float difference = 0.0F, scale = 0.0F;
+    for (const float own : numbers_of(*stored.memory, stored.block)) {
+      difference = std::max(difference, std::abs(own - *next));
+      scale = std::max(scale, std::abs(*next++));
     }
+    if (!stored.name.ends_with(".m")) continue;
+    differences.push_back(difference);
+    scales.push_back(scale);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, scales.data(), static_cast<int>(scales.size()), MPI_FLOAT, MPI_MAX,
+                MPI_COMM_WORLD);
+  double largest = 0.0;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    largest = std::max<double>(largest, differences[i] / scales[i]);
   }
   return largest;
 }
@@ -38,36 +41,39 @@ struct Bounds {
   double gradient = 0.0;
 };
 
-void expect_close(const Case& what, TransportKind transport, const Bounds& bounds) {
-  SCOPED_TRACE(what.grid.str() + " " + name(transport));
-  const Referee referee(what);
-  TunedBackend backend;
-  OneRun run(what, {transport, ProgressMode::tiles}, backend);
+void expect_close(const std::vector<Compared>& all, const Bounds& bounds) {
+  with_referee(all, [&](const Case& what, const Means& means, const Refereed& expected) {
+    TunedBackend backend;
+    OneRun run(what, means, backend);
 
-  const ExecutedStep step = run.step(1);
+    const ExecutedStep step = run.step(1);
 
-  const StepResult& expected = referee.steps[0];
-  EXPECT_NEAR(step.loss, expected.loss, bounds.loss * expected.loss);
-  EXPECT_NEAR(step.gradient_norm, expected.gradient_norm, bounds.norm * expected.gradient_norm);
-  EXPECT_LT(largest_difference(run, referee.run), bounds.gradient);
+    const double loss = expected.found[0], norm = expected.found[1];
+    EXPECT_NEAR(step.loss, loss, bounds.loss * loss);
+    EXPECT_NEAR(step.gradient_norm, norm, bounds.norm * norm);
+    ASSERT_EQ(elements_of(run.weights).size(), expected.elements.size());
+    EXPECT_LT(largest_difference(run, expected.elements), bounds.gradient);
+  });
 }
 
 // fp32 has 2^-24 = 6e-8 a rounding; sums of up to 128 terms and about 40 operations in a row.
 // Transports take turns over the grids.
 TEST(ExecutorTolerance, InFp32WithTunedKernelsOverEveryTransport) {
   const Bounds bounds{1e-6, 1e-5, 1e-5};
-  std::size_t next = 0;
+  std::vector<Compared> all;
   for (const ProcessGrid& grid : grids_of_all_ranks()) {
     Case what;
     what.steps = 1;
     what.grid = grid;
     what.options.precision = Precision::fp32;
-    expect_close(what, transports[next++ % transports.size()], bounds);
+    all.push_back({what, {{transports[all.size() % transports.size()], ProgressMode::tiles}}});
   }
+  expect_close(all, bounds);
 }
 
 TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
   const Bounds bounds{1e-6, 1e-5, 1e-5};
+  std::vector<Compared> all;
   for (const ProcessGrid& grid : some_grids()) {
     Case what;
     what.steps = 1;
@@ -75,8 +81,9 @@ TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
     what.options.precision = Precision::fp32;
     what.options.attention = AttentionKernel::unfused;
     what.options.recompute = Recompute::selective;
-    expect_close(what, TransportKind::ring, bounds);
+    all.push_back({what, {{TransportKind::ring, ProgressMode::tiles}}});
   }
+  expect_close(all, bounds);
 }
 
 // A sum that lies between two bf16 numbers may round to either: 2^-8 relative, on each of about 40
@@ -85,14 +92,17 @@ TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
 // tokens of what about 20 roundings have moved by 2^-9 each.
 TEST(ExecutorTolerance, InBf16WithTunedKernelsOverEveryTransport) {
   const Bounds bounds{1.0 / 128, 0.025, 0.10};
+  std::vector<Compared> all;
   for (const ProcessGrid& grid : some_grids()) {
+    Case what;
+    what.steps = 1;
+    what.grid = grid;
+    all.push_back({what, {}});
     for (TransportKind transport : transports) {
-      Case what;
-      what.steps = 1;
-      what.grid = grid;
-      expect_close(what, transport, bounds);
+      all.back().means.push_back({transport, ProgressMode::tiles});
     }
   }
+  expect_close(all, bounds);
 }
 
 }  // namespace

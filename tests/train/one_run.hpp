@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "engine/batch.hpp"
@@ -72,34 +73,35 @@ inline std::vector<Communicator*> communicators(Channels& channels, const Progra
 // Numbers of a size that all gradients feel, biases and norms included.
 class RoughWeights {
  public:
-  RoughWeights(const Model& model, const std::string& parameter)
-      : start_(kind_of(model, parameter), parameter, model.layers, run_seed),
-        numbers_(run_seed + 1, parameter) {}
+  RoughWeights(const Model& model, WeightKind kind, const std::string& parameter)
+      : start_(kind, parameter, model.layers, run_seed), numbers_(run_seed + 1, parameter) {}
   float operator()(std::int64_t row, std::int64_t col) const {
     return static_cast<float>(start_(row, col) +
                               0.2 * numbers_[static_cast<std::uint64_t>(row * 4096 + col)]);
   }
 
  private:
-  static WeightKind kind_of(const Model& model, const std::string& parameter) {
-    for (const Value& value : record_step(model, {}).values) {
-      if (value.label.full() == parameter) return value.weight;
-    }
-    throw std::invalid_argument("there is no parameter " + parameter);
-  }
-
   InitialWeights start_;
   NormalNumbers numbers_;
 };
 
+inline std::map<std::string, WeightKind> kinds_of_parameters(const Model& model) {
+  std::map<std::string, WeightKind> kinds;
+  for (const Value& value : record_step(model, {}).values) {
+    kinds.emplace(value.label.full(), value.weight);
+  }
+  return kinds;
+}
+
 inline void roughen(const Model& model, Weights& weights) {
+  const std::map<std::string, WeightKind> kinds = kinds_of_parameters(model);
   for (const Stored& stored : weights.all()) {
     if (stored.kind == WeightKind::none || stored.has_master) continue;
     HostView view(*stored.memory);
     std::string name = stored.name;
     const std::string suffix = ".master";
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-    const RoughWeights rough(model, name);
+    const RoughWeights rough(model, kinds.at(name), name);
     const BlockPlace place = block_place(stored.shape, weights.grid(), weights.rank());
     std::byte* const block = view.open(stored.block.data, stored.block.bytes());
     for (std::int64_t i = 0; i < stored.block.size(); ++i) {
@@ -117,9 +119,10 @@ inline void roughen(const Model& model, Weights& weights) {
 }
 
 inline void roughen(const Model& model, Lockstep<float>& run) {
+  const std::map<std::string, WeightKind> kinds = kinds_of_parameters(model);
   for (const std::string& name : run.parameters()) {
     Matrix<float> weight = run.weight(name);
-    const RoughWeights rough(model, name);
+    const RoughWeights rough(model, kinds.at(name), name);
     for (std::int64_t r = 0; r < weight.rows; ++r) {
       for (std::int64_t c = 0; c < weight.cols; ++c) weight(r, c) = rough(r, c);
     }

@@ -32,15 +32,12 @@ std::vector<Case> cases() {
   return result;
 }
 
-TEST(Zero, EqualsTheReferee) {
-  for (const Case& what : cases()) expect_bitwise_equal(what, {});
-}
-
-TEST(Zero, EqualsTheRefereeOverWindows) {
-  for (Case what : cases()) {
-    what.steps = 1;
-    expect_bitwise_equal(what, {TransportKind::window, ProgressMode::tiles});
+TEST(Zero, EqualsTheRefereeOverRingsAndWindows) {
+  std::vector<Compared> all;
+  for (const Case& what : cases()) {
+    all.push_back({what, {{}, {TransportKind::window, ProgressMode::tiles}}});
   }
+  expect_bitwise_equal(all);
 }
 
 }  // namespace
