@@ -14,6 +14,7 @@
 
 #include "engine/mpi/chosen_transport.hpp"
 #include "engine/mpi/library_transport.hpp"
+#include "engine/mpi/patience.hpp"
 #include "engine/mpi/ring_transport.hpp"
 #include "engine/mpi/window_transport.hpp"
 
@@ -116,6 +117,7 @@ class Channels::Movement {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
+  Patience patience() const { return Patience(shares_cores_); }
   Lock lock() { return Lock(mutex_); }
 
   // What follows needs the lock.
@@ -158,12 +160,13 @@ class Channels::Movement {
   void run() {
     Lock locked = lock();
     try {
+      Patience waiting = patience();
       while (true) {
         started_.wait(locked, [this] { return stopping_ || !idle(); });
         if (stopping_) return;
         const bool moved = advance();
         locked.unlock();
-        if (!moved) std::this_thread::yield();
+        waiting.after_a_look(moved);
         locked.lock();
       }
     } catch (...) {
@@ -171,6 +174,7 @@ class Channels::Movement {
     }
   }
 
+  const bool shares_cores_ = ranks_share_cores();
   std::mutex mutex_;
   std::condition_variable started_;
   bool stopping_ = false;
@@ -214,6 +218,7 @@ class Channels::LockedChannel final : public Communicator {
 
   void finish(Post post) override {
     const Waits::Wait wait(waits_);
+    Patience waiting = movement_.patience();
     while (true) {
       bool moved = false;
       {
@@ -222,7 +227,7 @@ class Channels::LockedChannel final : public Communicator {
         if (transport_.finished() >= post) return;
         moved = movement_.advance();
       }
-      if (!moved) std::this_thread::yield();
+      waiting.after_a_look(moved);
     }
   }
 
@@ -261,8 +266,9 @@ Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list,
 Channels::~Channels() {
   movement_->stop_thread();
   const Movement::Lock locked = movement_->lock();
+  Patience waiting = movement_->patience();
   while (std::uncaught_exceptions() == 0 && !movement_->idle()) {
-    if (!movement_->advance()) std::this_thread::yield();
+    waiting.after_a_look(movement_->advance());
   }
 }
 

@@ -4,19 +4,12 @@
 #include <new>
 #include <stdexcept>
 
+#include "engine/mpi/patience.hpp"
 #include "engine/plan/ring_order.hpp"
 
 namespace fourfold::inline engine::inline mpi {
 
 namespace {
-
-std::int64_t members_on_this_node(MPI_Comm line) {
-  MPI_Comm made = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(line, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made),
-            "MPI_Comm_split_type");
-  const MpiCommunicator node(made);
-  return size_of(node.get());
-}
 
 void refuse_between_nodes(MPI_Comm line) {
   const std::int64_t here = members_on_this_node(line);
