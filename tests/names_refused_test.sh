@@ -39,4 +39,7 @@ fresh
 plant scaling/find/a.cpp "fourfold::inline scaling::inline find" Walk
 plant sim/cost/b.cpp "fourfold::inline sim::inline cost" Walk
 expect_refused Walk
+fresh
+plant sim/replay/witness.hpp "fourfold::inline sim::inline replay" Observed
+expect_refused sim/replay/witness.hpp
 echo "trees with one fault each are refused"

@@ -51,6 +51,14 @@ sources '[ch]pp' | types | sed 's/^ //' | sort |
     if ($1 == name) print $2 " and " file " both declare " name ", which has one meaning."
     name = $1; file = $2 }' >>"$failures"
 
+# A word that had several meanings names the files of one place alone.
+one_place() {
+  find support schedule platforms sim scaling engine bench microbench -path "*$1*" -type f -not -path "$2*" \
+    -printf "%p: '$1' is what $2 is about; call this after what it is.\n" >>"$failures"
+}
+one_place witness sim/witness/
+one_place exchange engine/train/checkpoint/checkpoint_exchange
+
 if [ -s "$failures" ]; then
   cat "$failures"
   exit 1

@@ -6,7 +6,7 @@
 
 #include "engine/initial_weights.hpp"
 #include "engine/reference/scatter.hpp"
-#include "schedule/order/exchange.hpp"
+#include "schedule/order/stage_messages.hpp"
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/order/step.hpp"
 

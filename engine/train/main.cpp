@@ -3,7 +3,7 @@
 #include <exception>
 #include <string>
 
-#include "engine/train/checkpoint/exchange_verb.hpp"
+#include "engine/train/checkpoint/convert_verb.hpp"
 #include "engine/train/measure/measure_verb.hpp"
 #include "engine/train/run/evaluate_verb.hpp"
 #include "engine/train/run/train_verb.hpp"

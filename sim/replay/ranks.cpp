@@ -99,7 +99,7 @@ bool Ranks::walk_written(std::int32_t index) {
       crew.sums[operation.segment].compute += compute;
     }
     rank.clock += compute;
-    if (witness_ != nullptr) witness_->reach(index, operation, compute, rank.clock);
+    if (observer_ != nullptr) observer_->reach(index, operation, compute, rank.clock);
     if (operation.kind == Operation::Kind::mark) {
       mark(rank, crew, operation.segment);
     } else if (operation.kind == Operation::Kind::post) {
@@ -172,8 +172,8 @@ void Ranks::begin_chosen(std::int32_t index, StepPart part) {
     Crew& crew = crew_of(index);
     Operation waited = crew.stream->operations[rank.next];
     waited.channel = channel;
-    if (witness_ != nullptr) {
-      witness_->wake(index, waited, {rank.clock, finish}, {last.last_rank, last.last_post});
+    if (observer_ != nullptr) {
+      observer_->wake(index, waited, {rank.clock, finish}, {last.last_rank, last.last_post});
     }
     if (finish > rank.clock) {
       sums_of(crew, channel, waited.segment).exposed += finish - rank.clock;
@@ -220,7 +220,7 @@ void Ranks::finish(std::int32_t communicator, double time) {
   const std::int32_t number = state.finished;
   const Pending posted = std::exchange(pending(channel, communicator, number), {});
   const double started = state.started;
-  if (witness_ != nullptr) witness_->finish(communicator, number, started, time);
+  if (observer_ != nullptr) observer_->finish(communicator, number, started, time);
   state.running = false;
   state.finished_at = time;
   ended(communicator, number) = time;
@@ -252,8 +252,8 @@ void Ranks::finish(std::int32_t communicator, double time) {
     member.waits_on = waits_for_nothing;
     Crew& crew = crew_of(rank);
     const Operation& operation = stream_of(rank).operations[member.next];
-    if (witness_ != nullptr) {
-      witness_->wake(rank, operation, {member.clock, time}, {posted.last_rank, posted.last_post});
+    if (observer_ != nullptr) {
+      observer_->wake(rank, operation, {member.clock, time}, {posted.last_rank, posted.last_post});
     }
     if (time > member.clock) {
       sums_of(crew, channel, operation.segment).exposed += time - member.clock;
@@ -318,7 +318,7 @@ void Ranks::be_late(std::int32_t index, const Operation& operation, double ended
   if (late <= 0.0) return;
   rank.clock += late;
   sums_of(crew_of(index), operation.channel, operation.segment).exposed += late;
-  if (witness_ != nullptr) witness_->be_late(index, operation, late);
+  if (observer_ != nullptr) observer_->be_late(index, operation, late);
 }
 
 void Ranks::add_flight(Crew& crew, std::int32_t communicator, std::int32_t number,

@@ -9,10 +9,10 @@
 #include "sim/conditions/jitter.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/observer.hpp"
 #include "sim/replay/paces.hpp"
 #include "sim/replay/queue_stream.hpp"
 #include "sim/replay/transport.hpp"
-#include "sim/replay/witness.hpp"
 
 namespace fourfold::inline sim::inline replay {
 
@@ -47,7 +47,7 @@ class Ranks {
     arrivals_.resize(states_.size());
   }
   // Is told what happens to whom; must outlive the ranks.
-  void set_witness(Witness* witness) { witness_ = witness; }
+  void set_observer(Observer* observer) { observer_ = observer; }
 
   // All ranks, numbered 0 to count - 1, begin at time 0.
   void start(std::int64_t count);
@@ -159,7 +159,7 @@ class Ranks {
   const Paces* paces_ = nullptr;  // none: all ranks have the pace of their crew's stream
   std::vector<std::vector<const IssueStream*>> by_pace_;
   const Jitter* jitter_ = nullptr;
-  Witness* witness_ = nullptr;
+  Observer* observer_ = nullptr;
   std::vector<Communicator> states_;
   std::int32_t remembered_ = 4;  // ends of each communicator, a power of two
   std::vector<double> ends_;

@@ -13,11 +13,11 @@
 #include "sim/replay/link_use.hpp"
 #include "sim/replay/load.hpp"
 #include "sim/replay/machine.hpp"
+#include "sim/replay/observer.hpp"
 #include "sim/replay/queue_stream.hpp"
 #include "sim/replay/ranks.hpp"
 #include "sim/replay/stock_network.hpp"
 #include "sim/replay/strands.hpp"
-#include "sim/replay/witness.hpp"
 
 namespace fourfold::inline sim::inline replay {
 
@@ -135,7 +135,7 @@ class Job {
   std::vector<std::vector<SegmentTimes>> simulate(
       const std::vector<std::vector<IssueStream>>& streams, Replay& result) {
     if (options_.detail != DetailWanted::none) {
-      witness_.emplace(by_crew(streams.front()), communicators_, grid_.size(), logged_ranks());
+      observer_.emplace(by_crew(streams.front()), communicators_, grid_.size(), logged_ranks());
     }
     if (options_.carrier == Carrier::flows) {
       FlowNetwork network(load_.incidence, load_.parts,
@@ -174,13 +174,13 @@ class Job {
 
   // Of the last simulation.
   ReplayDetail detail(const Repetitions& walked, Seconds step) const {
-    ReplayDetail detail = summary(*witness_, classes_);
+    ReplayDetail detail = summary(*observer_, classes_);
     detail.links = link_use(load_.bytes, topology_, faults_, step);
     detail.logged = {walked.runs, walked.cycles};
     const std::vector<std::int64_t> ranks = logged_ranks();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const auto rank_class = static_cast<std::size_t>(classes_.of_rank[ranks[i]]);
-      detail.timelines.push_back({ranks[i], classes_.names[rank_class], witness_->logs()[i]});
+      detail.timelines.push_back({ranks[i], classes_.names[rank_class], observer_->logs()[i]});
       if (queues_.empty()) continue;
       const std::int32_t crew = communicators_.crew(static_cast<std::int32_t>(ranks[i]));
       detail.timelines.back().log.turns = queues_[static_cast<std::size_t>(crew)].taken();
@@ -240,9 +240,9 @@ class Job {
     ranks.set_paces(&paces_, std::move(by_pace));
     ranks.set_jitter(&options_.jitter);
     if (!queues_.empty()) ranks.set_queues(&queues_);
-    if (witness_) {
-      ranks.set_witness(&*witness_);
-      witness_->follow(walked);
+    if (observer_) {
+      ranks.set_observer(&*observer_);
+      observer_->follow(walked);
     }
     double operations = 0.0;
     for (const IssueStream& stream : streams.front()) {
@@ -278,7 +278,7 @@ class Job {
   Load load_;
   DeviceClasses classes_;
   Paces paces_;
-  std::optional<Witness> witness_;
+  std::optional<Observer> observer_;
   std::vector<StrandedRing> rings_;
   Machine machine_;
   std::vector<QueueStream> queues_;  // by crew; none: all orders are fixed

@@ -9,7 +9,7 @@
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/strands.hpp"
-#include "sim/replay/witness.hpp"
+#include "sim/replay/observer.hpp"
 #include "tests/refusal.hpp"
 #include "tests/replay/programs.hpp"
 
@@ -130,7 +130,7 @@ TEST(RefusedJobs, KeepMoreLogsThanOneByteNumbers) {
   const auto said = [&](std::int64_t logs) {
     std::vector<std::int64_t> ranks(static_cast<std::size_t>(logs));
     for (std::int64_t i = 0; i < logs; ++i) ranks[static_cast<std::size_t>(i)] = i;
-    return refusal([&] { Witness(pointers_to(streams), communicators, grid.size(), ranks); });
+    return refusal([&] { Observer(pointers_to(streams), communicators, grid.size(), ranks); });
   };
 
   EXPECT_EQ(said(127), "accepted");
@@ -147,12 +147,12 @@ TEST(RefusedJobs, CannotBeListed) {
   EXPECT_EQ(said({2, 2, 1, 1}, "perlmutter"), "accepted");  // in a node
   EXPECT_EQ(said({4, 4, 1, 1}, "perlmutter"), "accepted");  // one of each node
   EXPECT_EQ(said({2, 4, 1, 1}, "perlmutter"),
-            "Ranks 0 to 6 of one group share some of their nodes, but not all: the witness takes "
+            "Ranks 0 to 6 of one group share some of their nodes, but not all: the observer takes "
             "groups inside a node of 4 devices, or with one rank a node.");
   EXPECT_EQ(said({2, 4, 1, 1}, "crossbar"), "accepted");
   EXPECT_EQ(said({2, 2, 1, 1, 2}, "crossbar"),
             "A listing says what every rank does, but the stages of a pipeline do different "
-            "things: the witness takes grids without pipe.");
+            "things: the observer takes grids without pipe.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// SimGrid's own communications as a witness: one per edge of every ring, on the same machine and
+// SimGrid's own communications beside ours: one per edge of every ring, on the same machine and
 // with the same routes, against one collective per ring whose parts are the edges.
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/order/exchange.hpp"
+#include "schedule/order/stage_messages.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/schedule/orders.hpp"
 

@@ -2,7 +2,7 @@
 // order calls steady are some. It is long because the orders of all kinds stand side by side.
 #include <gtest/gtest.h>
 
-#include "schedule/order/exchange.hpp"
+#include "schedule/order/stage_messages.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/refusal.hpp"
 #include "tests/schedule/orders.hpp"
@@ -172,24 +172,6 @@ TEST(Order, EveryOperationIsOfItsSectionsMicroBatch) {
   }
 }
 
-TEST(Order, IsRefusedInWordsWhereItCannotBeDone) {
-  Order swapped = of(3);
-  std::swap(swapped.turns[3], swapped.turns[4]);
-  Order missing = of(3);
-  missing.turns.erase(missing.turns.begin() + 4);
-  Order twice = of(2);
-  twice.turns.insert(twice.turns.begin() + 2, twice.turns[1]);
-  Order endless = of(2);
-  endless.turns.pop_back();
-
-  swapped.steady = missing.steady = {};
-  EXPECT_EQ(fault(swapped), "order: the backward of micro-batch 1 comes before its forward");
-  EXPECT_EQ(fault(missing), "order: the backward of micro-batch 1 does not come");
-  EXPECT_EQ(fault(twice), "order: the forward of micro-batch 0 comes twice");
-  EXPECT_EQ(fault(endless), "order: it must end with the one finish");
-  EXPECT_THROW(record_step(small_model(1), {}, swapped), std::invalid_argument);
-}
-
 TEST(Order, OfZeroBubbleIsRefusedInWordsWhereItCannotBeDone) {
   const Order sound = order_of(with(PipelineOrder::zero_bubble, 3), {0, 2});
   const auto changed = [&](const auto& change) {
@@ -245,23 +227,6 @@ TEST(Orders, OfEveryKindFitTogether) {
   }
 }
 
-TEST(Orders, AreRefusedWhereWhatIsSentIsNotWhatIsReceived) {
-  std::vector<Order> swapped = of_all_stages(with(PipelineOrder::zero_bubble, 4), 2);
-  std::vector<Order> missing = swapped;
-  for (Order& order : swapped) order.steady = {};
-  for (Turn& turn : swapped[1].turns) {
-    if (turn.micro_batch == 2 || turn.micro_batch == 3) turn.micro_batch = 5 - turn.micro_batch;
-  }
-  missing[1] = order_of(with(PipelineOrder::zero_bubble, 3), {1, 2});
-
-  EXPECT_EQ(fault(swapped),
-            "order: message 2 of a channel is sent as the gradient of micro-batch 3 from stage 1 "
-            "to stage 0, and received as the gradient of micro-batch 2 from stage 1 to stage 0");
-  EXPECT_EQ(fault(missing),
-            "order: message 3 of a channel is sent as nothing, and received as the gradient of "
-            "micro-batch 3 from stage 1 to stage 0");
-}
-
 TEST(Orders, AreRefusedWhereTheyWaitForEachOtherForEver) {
   for (PipelineOrder kind : {PipelineOrder::one_f_one_b, PipelineOrder::zero_bubble}) {
     std::vector<Order> orders = of_all_stages(with(kind, 3), 2);
@@ -279,20 +244,6 @@ TEST(Orders, AreRefusedWhereTheyWaitForEachOtherForEver) {
               "order: the stages wait for each other for ever, one of them for the gradient of "
               "micro-batch 0 from stage 1 to stage 0");
   }
-}
-
-TEST(Order, IsRefusedWhereItsSteadyStretchIsNone) {
-  Order early = of(5);
-  early.steady.front().first = 1;
-  early.steady.front().periods = 4;
-  Order beyond = of(5);
-  beyond.steady.front().periods = 9;
-
-  EXPECT_EQ(fault(early),
-            "order: turn 3 is in the steady stretch, but not as turn 1, a period "
-            "before it")
-      << "the first micro-batch is not like the others";
-  EXPECT_EQ(fault(beyond), "order: the steady stretch lies outside the order");
 }
 
 // Two micro-batches ahead, as a pipeline's first stage would run them: another order, the same

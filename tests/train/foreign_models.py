@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small models in Hugging Face's layout, written and computed by hand, for checkpoint_exchange_test.sh.
+"""Small models in Hugging Face's layout, written and computed by hand, for checkpoint_conversion_test.sh.
 
   foreign_models.py make KIND FOLDER FILES  writes config.json and tensors of fp32, bf16 and fp16 in FILES files
   foreign_models.py draw FOLDER COUNT       words that follow 1 2 3 greedily, computed as transformers does

@@ -1,5 +1,5 @@
-// Follows every message of a pipeline's orders; see exchange.hpp.
-#include "schedule/order/exchange.hpp"
+// Follows every message of a pipeline's orders; see stage_messages.hpp.
+#include "schedule/order/stage_messages.hpp"
 
 #include <algorithm>
 #include <map>
@@ -35,9 +35,9 @@ std::string str(const Message& message, std::size_t stages) {
 }
 
 // What the turns of all stages send each other.
-class Exchange {
+class StageMessages {
  public:
-  explicit Exchange(const std::vector<Order>& stages) : stages_(stages) {
+  explicit StageMessages(const std::vector<Order>& stages) : stages_(stages) {
     for (const Order& order : stages) {
       for (const Turn& turn : order.turns) chunks_ = std::max(chunks_, turn.chunk + 1);
     }
@@ -72,18 +72,18 @@ class Exchange {
 // A pair of stages has a channel in each direction, forward and backward: what one end sends as its
 // k-th message, the other receives as its k-th.
 std::string fault_of_channels(const std::vector<Order>& stages) {
-  const Exchange exchange(stages);
+  const StageMessages flow(stages);
   using Pair = std::tuple<bool, std::int64_t, std::int64_t>;
   std::map<Pair, std::vector<Message>> sent, received;
   const auto add = [&](auto& messages, const std::optional<Message>& message) {
     if (!message) return;
-    const std::int64_t p = exchange.count();
+    const std::int64_t p = flow.count();
     messages[{message->forward, message->from % p, message->to % p}].push_back(*message);
   };
-  for (std::int64_t stage = 0; stage < exchange.count(); ++stage) {
+  for (std::int64_t stage = 0; stage < flow.count(); ++stage) {
     for (const Turn& turn : stages[static_cast<std::size_t>(stage)].turns) {
-      add(sent, exchange.sent(stage, turn));
-      add(received, exchange.received(stage, turn));
+      add(sent, flow.sent(stage, turn));
+      add(received, flow.received(stage, turn));
     }
   }
   for (const auto& [pair, messages] : received) sent[pair];
@@ -104,23 +104,23 @@ std::string fault_of_channels(const std::vector<Order>& stages) {
 
 // All stages, each as far as the messages that are there let it go.
 std::string fault_of_waits(const std::vector<Order>& stages) {
-  const Exchange exchange(stages);
+  const StageMessages flow(stages);
   std::set<Message> there;
   std::vector<std::size_t> next(stages.size(), 0);
   const auto walk = [&](std::size_t i) {
     const auto stage = static_cast<std::int64_t>(i);
     for (; next[i] < stages[i].turns.size(); ++next[i]) {
       const Turn& turn = stages[i].turns[next[i]];
-      const std::optional<Message> needed = exchange.received(stage, turn);
+      const std::optional<Message> needed = flow.received(stage, turn);
       if (needed && !there.contains(*needed)) return false;
-      if (const auto message = exchange.sent(stage, turn)) there.insert(*message);
+      if (const auto message = flow.sent(stage, turn)) there.insert(*message);
     }
     return true;
   };
   if (side_by_side(stages.size(), walk, [&](std::size_t i) { return next[i]; })) return "";
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (next[i] == stages[i].turns.size()) continue;
-    const auto needed = exchange.received(static_cast<std::int64_t>(i), stages[i].turns[next[i]]);
+    const auto needed = flow.received(static_cast<std::int64_t>(i), stages[i].turns[next[i]]);
     return "order: the stages wait for each other for ever, one of them for " +
            str(*needed, stages.size());
   }

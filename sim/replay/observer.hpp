@@ -35,12 +35,12 @@ struct FlightUse {
   double mean() const { return count > 0.0 ? seconds / count : 0.0; }
 };
 
-class Witness {
+class Observer {
  public:
-  // `streams`: by crew. Everything handed in must outlive the witness. `logged`: ranks of which a
+  // `streams`: by crew. Everything handed in must outlive the observer. `logged`: ranks of which a
   // log is kept.
-  Witness(const std::vector<const IssueStream*>& streams, const Communicators& communicators,
-          std::int64_t ranks, const std::vector<std::int64_t>& logged);
+  Observer(const std::vector<const IssueStream*>& streams, const Communicators& communicators,
+           std::int64_t ranks, const std::vector<std::int64_t>& logged);
 
   // The ranks walk these instead, which will say the same in another sequence.
   void follow(std::vector<const IssueStream*> streams) { streams_ = std::move(streams); }
@@ -106,7 +106,7 @@ class Witness {
   std::vector<std::vector<std::int8_t>> logs_of_communicator_;  // whose members are logged
 };
 
-// Flights, classes of devices, latecomers and the longest compute: all that needs only a witness.
-ReplayDetail summary(const Witness& witness, const DeviceClasses& classes);
+// Flights, classes of devices, latecomers and the longest compute: all that needs only a observer.
+ReplayDetail summary(const Observer& observer, const DeviceClasses& classes);
 
 }  // namespace fourfold::inline sim::inline replay

@@ -1,5 +1,5 @@
-// Sums and logs as the ranks walk; see witness.hpp.
-#include "sim/replay/witness.hpp"
+// Sums and logs as the ranks walk; see observer.hpp.
+#include "sim/replay/observer.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -28,8 +28,9 @@ std::size_t longest_wait(const std::vector<const IssueStream*>& streams) {
 
 }  // namespace
 
-Witness::Witness(const std::vector<const IssueStream*>& streams, const Communicators& communicators,
-                 std::int64_t ranks, const std::vector<std::int64_t>& logged)
+Observer::Observer(const std::vector<const IssueStream*>& streams,
+                   const Communicators& communicators, std::int64_t ranks,
+                   const std::vector<std::int64_t>& logged)
     : streams_(streams),
       communicators_(communicators),
       ranks_(static_cast<std::size_t>(ranks)),
@@ -64,7 +65,7 @@ Witness::Witness(const std::vector<const IssueStream*>& streams, const Communica
   }
 }
 
-void Witness::log(std::int32_t rank, const Operation& operation, double clock) {
+void Observer::log(std::int32_t rank, const Operation& operation, double clock) {
   DeviceLog& log = logs_[log_of_rank_[rank]];
   log.end = clock;
   if (operation.kind == Operation::Kind::mark) {
@@ -75,7 +76,7 @@ void Witness::log(std::int32_t rank, const Operation& operation, double clock) {
   log.leave.push_back(clock);  // until a wait turns out to be one
 }
 
-double Witness::in_flight(std::size_t communicator, Interval during) const {
+double Observer::in_flight(std::size_t communicator, Interval during) const {
   const std::size_t flown = flown_[communicator];
   double seconds = 0.0;
   for (std::size_t back = 1; back <= std::min(flown, remembered_); ++back) {
@@ -86,7 +87,7 @@ double Witness::in_flight(std::size_t communicator, Interval during) const {
   return seconds;
 }
 
-void Witness::wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last) {
+void Observer::wake(std::int32_t rank, const Operation& operation, Interval waited, LastPost last) {
   if (waited.to <= waited.from) return;
   const double exposed = waited.to - waited.from;
   const std::int32_t communicator = communicators_.communicator(operation.channel, rank);
@@ -103,7 +104,7 @@ void Witness::wake(std::int32_t rank, const Operation& operation, Interval waite
   }
 }
 
-void Witness::be_late(std::int32_t rank, const Operation& operation, double seconds) {
+void Observer::be_late(std::int32_t rank, const Operation& operation, double seconds) {
   const std::size_t own = static_cast<std::size_t>(rank) * channels() + operation.channel;
   waits_[own].exposed += seconds * weight(rank, operation);
   if (log_of_rank_[rank] == not_logged) return;
@@ -112,7 +113,7 @@ void Witness::be_late(std::int32_t rank, const Operation& operation, double seco
   log.end = log.leave.back();
 }
 
-void Witness::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
+void Observer::finish(std::int32_t communicator, std::int32_t number, double started, double time) {
   const auto channel = static_cast<std::size_t>(communicators_.channel(communicator));
   const std::int32_t first = communicators_.first_member(communicator);
   const ChannelNumber on = communicators_.channel(communicator);
@@ -129,8 +130,8 @@ void Witness::finish(std::int32_t communicator, std::int32_t number, double star
   }
 }
 
-void Witness::add_flight(const IssueStream& stream, const ChannelPost& post, double seconds) {
-  const double weight = Witness::weight(stream, post.segment);
+void Observer::add_flight(const IssueStream& stream, const ChannelPost& post, double seconds) {
+  const double weight = Observer::weight(stream, post.segment);
   FlightUse& use = flights_[static_cast<std::size_t>(post.collective)];
   use.seconds += weight * seconds;
   use.count += weight;
@@ -162,25 +163,25 @@ std::vector<Latecomer> latecomers_of(const std::vector<RankUse>& ranks) {
 
 }  // namespace
 
-ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
+ReplayDetail summary(const Observer& observer, const DeviceClasses& classes) {
   ReplayDetail detail;
-  for (const FlightUse& use : witness.flights()) {
+  for (const FlightUse& use : observer.flights()) {
     detail.flights.push_back({{use.mean()}, {use.longest}});
   }
   for (const std::string& name : classes.names) {
     detail.classes.emplace_back();
     detail.classes.back().name = name;
-    detail.classes.back().exposed.resize(witness.channels());
-    detail.classes.back().late.resize(witness.channels());
+    detail.classes.back().exposed.resize(observer.channels());
+    detail.classes.back().late.resize(observer.channels());
   }
-  for (std::size_t rank = 0; rank < witness.ranks().size(); ++rank) {
-    const RankUse& rank_use = witness.ranks()[rank];
+  for (std::size_t rank = 0; rank < observer.ranks().size(); ++rank) {
+    const RankUse& rank_use = observer.ranks()[rank];
     ClassUse& use = detail.classes[static_cast<std::size_t>(classes.of_rank[rank])];
     ++use.devices;
     use.compute.value += rank_use.compute;
     detail.longest_compute.value = std::max(detail.longest_compute.value, rank_use.compute);
-    for (std::size_t channel = 0; channel < witness.channels(); ++channel) {
-      const RankWaits& waits = witness.waits(rank, channel);
+    for (std::size_t channel = 0; channel < observer.channels(); ++channel) {
+      const RankWaits& waits = observer.waits(rank, channel);
       use.exposed[channel].value += waits.exposed;
       use.late[channel].value += waits.late;
     }
@@ -191,7 +192,7 @@ ReplayDetail summary(const Witness& witness, const DeviceClasses& classes) {
     for (Seconds& channel : use.exposed) channel *= share;
     for (Seconds& channel : use.late) channel *= share;
   }
-  detail.latecomers = latecomers_of(witness.ranks());
+  detail.latecomers = latecomers_of(observer.ranks());
   return detail;
 }
 

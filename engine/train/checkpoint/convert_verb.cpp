@@ -1,6 +1,6 @@
 // fourfold-engine checkpoint: whole weights on one rank, between two layouts; see
-// exchange_verb.hpp.
-#include "engine/train/checkpoint/exchange_verb.hpp"
+// convert_verb.hpp.
+#include "engine/train/checkpoint/convert_verb.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,7 +40,7 @@ namespace {
 
 constexpr double usual_shard_GB = 5.0;
 
-struct ExchangeFlags {
+struct ConvertFlags {
   std::string from, to;
   std::string type;                // empty: as imported
   std::optional<double> shard_GB;  // as imported, else the usual
@@ -70,7 +70,7 @@ struct WholeWeights {
 };
 
 // A table of positions cannot be cut: it comes in and goes out whole.
-void shorten(Model& model, const ExchangeFlags& flags) {
+void shorten(Model& model, const ConvertFlags& flags) {
   if (flags.sequence == 0) return;
   if (model.position == PositionKind::learned || flags.sequence > model.sequence) {
     throw std::runtime_error(fmt::format(
@@ -103,7 +103,7 @@ EndWords end_words_in(const std::string& folder, const ForeignCheckpoint& foreig
   return words;
 }
 
-int import_from(const ExchangeFlags& flags) {
+int import_from(const ConvertFlags& flags) {
   if (!finished_checkpoints(flags.to).empty()) {
     throw std::runtime_error(flags.to + " holds checkpoints already; give another folder");
   }
@@ -176,7 +176,7 @@ void change_type(const std::string& type, ForeignCheckpoint& foreign) {
   foreign.config = config_with_type(foreign.config, words.at(type));
 }
 
-int export_to(const ExchangeFlags& flags) {
+int export_to(const ConvertFlags& flags) {
   const std::string path = checkpoint_meant(flags.from);
   const TrainingState state = read_training_state(path);
   WholeWeights whole(state.model);
@@ -198,7 +198,7 @@ int export_to(const ExchangeFlags& flags) {
   return 0;
 }
 
-void add_import(CLI::App& verb, ExchangeFlags& flags) {
+void add_import(CLI::App& verb, ConvertFlags& flags) {
   verb.footer(
       "FROM has config.json and model.safetensors, or several such files with\n"
       "model.safetensors.index.json, of a GPT-2 or a Llama. Numbers of bf16, fp16 or fp32 are "
@@ -217,7 +217,7 @@ void add_import(CLI::App& verb, ExchangeFlags& flags) {
       ->check(CLI::IsMember({"bytes", "tokens"}));
 }
 
-void add_export(CLI::App& verb, ExchangeFlags& flags) {
+void add_export(CLI::App& verb, ConvertFlags& flags) {
   verb.footer(
       "TO can be read by transformers' from_pretrained(). What was imported comes out in the same\n"
       "files, with its tokenizer and its config.json; --type and --shard-GB change that, and "
@@ -255,7 +255,7 @@ int run_checkpoint_verb(const Started& started) {
       "  fourfold checkpoint export results/train/RUN llama-tuned/");
   app.require_subcommand(1);
   app.fallthrough();
-  ExchangeFlags flags;
+  ConvertFlags flags;
   CLI::App* const take = app.add_subcommand("import", "From that layout to a checkpoint of ours");
   CLI::App* const give = app.add_subcommand("export", "From a checkpoint of ours to that layout");
   add_import(*take, flags);
