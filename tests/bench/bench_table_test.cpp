@@ -1,60 +1,18 @@
-// What `fourfold bench` prints, and what it measures with: texts, sizes, products, streams.
+// What `fourfold bench` measures with: sizes, partners, turns, products.
 #include "bench/kinds/bench_table.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <sstream>
 #include <stdexcept>
 
 #include "bench/measure/collective.hpp"
 #include "bench/measure/messages.hpp"
 #include "bench/measure/product.hpp"
-#include "bench/measure/stream.hpp"
 #include "bench/measure/turns.hpp"
 #include "engine/cpu/sgemm.hpp"
 
 namespace fourfold::tests {
 namespace {
-
-using ::testing::HasSubstr;
-
-BenchTable table() {
-  return {"gemm",
-          "product, kernel",
-          {{"Gflop/s", "p50"}, {"% of", "FMA peak"}},
-          {{"NN 512 x 512 x 512 fp32, oneDNN NN", {1e-3, 2e-3, 4e-3}, {134.2, 93.5}, true},
-           {"NT, OpenBLAS", {1.5, 1.5}, {NAN, 12.0}, false}},
-          "CPU time."};
-}
-
-BenchHeader header() {
-  BenchHeader result;
-  result.cpu = "a processor";
-  result.ranks = 2;
-  result.cores = "0, 1";
-  return result;
-}
-
-TEST(BenchTables, AreReadableWithinTheirWidth) {
-  const std::string text = bench_text(header(), table());
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
-  EXPECT_THAT(text, HasSubstr("2 ranks on cores 0, 1"));
-  EXPECT_THAT(text, HasSubstr(" 2000 "));
-  EXPECT_THAT(text, HasSubstr("NO"));
-}
-
-TEST(BenchTables, AreJsonWithUnitsAndCsvWithAHeader) {
-  const std::string json = bench_json(header(), table());
-  EXPECT_THAT(json, HasSubstr("\"p50_s\":0.002"));
-  EXPECT_THAT(json, HasSubstr("\"% of FMA peak\":93.5"));
-  EXPECT_THAT(json, HasSubstr("\"right\":false"));
-  const std::string csv = bench_csv(header(), table());
-  EXPECT_THAT(csv, HasSubstr("kind,name,min_s,p50_s,p90_s,p99_s,max_s,n,Gflop/s p50"));
-  EXPECT_THAT(csv, HasSubstr("gemm,\"NT, OpenBLAS\",1.5,1.5,1.5,1.5,1.5,2,,12,0"));
-}
 
 TEST(Sizes, AreReadAndSaidInPowersOfTwo) {
   EXPECT_EQ(size_from_text("64KiB"), 65'536);
@@ -113,14 +71,6 @@ TEST(Products, AreRightInEveryFormLibraryAndPrecision) {
       }
     }
   }
-}
-
-TEST(Streams, LeaveWhatTheirLoopsSay) {
-  Stream stream(1 << 16);
-  for (StreamLoop loop : all_stream_loops) EXPECT_GT(stream.seconds(loop, 0.5), 0.0);
-  EXPECT_TRUE(stream.right());
-  EXPECT_EQ(stream.bytes(StreamLoop::copy), 2.0 * (1 << 16));
-  EXPECT_EQ(stream.bytes(StreamLoop::triad), 3.0 * (1 << 16));
 }
 
 }  // namespace

@@ -2,10 +2,8 @@
 // nothing of a message is lost, and every tier has the capacity its taper leaves.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <map>
 #include <set>
-#include <stdexcept>
 
 #include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
@@ -70,52 +68,12 @@ TEST(fat_tree, has_the_capacity_that_its_taper_leaves) {
   EXPECT_EQ(sum_a, sum_b);
 }
 
-TEST(fabric, every_link_has_a_name_of_its_own) {
-  for (const Platform& platform : {rails(), leaves(), torus(switched_node(4, 300), {2, 3, 4})}) {
-    const Topology topology(platform, platform.nodes);
-
-    std::set<std::string> names;
-    for (std::int32_t link = 0; link < topology.link_count(); ++link) {
-      names.insert(topology.link_name(link));
-    }
-    EXPECT_EQ(static_cast<std::int32_t>(names.size()), topology.link_count());
-  }
-}
-
 TEST(fabric, the_way_back_is_as_long) {
   for (const Platform& platform : {rails(), leaves(), torus(switched_node(4, 300), {2, 3, 4})}) {
     const Topology topology(platform, platform.nodes);
     for (std::int64_t from = 0; from < topology.devices(); from += 5) {
       for (std::int64_t to = 0; to < topology.devices(); to += 3) {
         ASSERT_EQ(names(topology, from, to).size(), names(topology, to, from).size());
-      }
-    }
-  }
-}
-
-// What reaches a router leaves it, but for the ends, which have the whole message.
-TEST(torus, conserves_the_message_at_every_router) {
-  const Platform platform = torus(switched_node(2, 300), {4, 3, 2});
-  const Topology topology(platform, platform.nodes);
-  for (std::int64_t from = 0; from < topology.devices(); from += 7) {
-    for (std::int64_t to = 0; to < topology.devices(); ++to) {
-      if (from / 2 == to / 2) continue;
-      Footprint path;
-      topology.route(from, to, path);
-
-      std::map<int, double> balance;
-      for (const LinkShare& hop : path) {
-        if (topology.kind(hop.link) != LinkKind::torus) continue;
-        int a = -1;
-        int b = -1;
-        ASSERT_EQ(
-            std::sscanf(topology.link_name(hop.link).c_str(), "router %d -> router %d", &a, &b), 2);
-        balance[a] -= hop.share;
-        balance[b] += hop.share;
-      }
-      for (const auto& [router, net] : balance) {
-        const double expected = router == from / 2 ? -1.0 : router == to / 2 ? 1.0 : 0.0;
-        ASSERT_NEAR(net, expected, 1e-12) << from << " to " << to << " at " << router;
       }
     }
   }
@@ -148,22 +106,6 @@ TEST(node_switch, is_left_aside_where_a_link_joins_two_devices) {
   ASSERT_EQ(graph.path(1, 0).size(), 1u);
   EXPECT_EQ(graph.link_name(graph.path(1, 0)[0]), "device 1 -> device 0");
   EXPECT_EQ(graph.path(1, 2).size(), 2u);
-}
-
-TEST(fabric, refuses_what_does_not_fit) {
-  Platform platform = rails();
-  std::get<FatTreeNetwork>(platform.network).rails = 3;
-  EXPECT_THROW(Topology(platform, 1), std::invalid_argument);
-
-  platform = fat_tree(switched_node(4, 300), 4, {{8, 1.0}});
-  EXPECT_THROW(Topology(platform, 1), std::invalid_argument);
-
-  platform = leaves();
-  platform.nodes = 25;
-  EXPECT_THROW(Topology(platform, 25), std::invalid_argument);
-
-  platform = torus(switched_node(4, 300), {4, 1});
-  EXPECT_THROW(Topology(platform, 1), std::invalid_argument);
 }
 
 }  // namespace

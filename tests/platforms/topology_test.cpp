@@ -26,14 +26,6 @@ std::map<std::string, double> by_name(const Topology& topology, const Footprint&
   return shares;
 }
 
-TEST(topology, of_a_crossbar_is_a_port_out_and_in_per_device_and_channel) {
-  const Platform shared = crossbar(4, Ports::shared);
-  const Platform separate = crossbar(4, Ports::private_per_channel);
-
-  EXPECT_EQ(Topology(shared, 2).link_count(), 2 * 4 * 2);
-  EXPECT_EQ(Topology(separate, 2, 5).link_count(), 2 * 4 * 5 * 2);
-}
-
 TEST(topology, channels_of_a_crossbar_device_share_its_port_unless_it_has_one_each) {
   const Platform shared = crossbar(4, Ports::shared);
   const Platform separate = crossbar(4, Ports::private_per_channel);
@@ -135,30 +127,6 @@ TEST(topology, without_detours_route_and_minimal_route_agree) {
   }
 }
 
-// What flows into each switch flows out: followed by the names of the links, group by group.
-TEST(topology, spread_routing_conserves_the_message) {
-  const Platform platform = frontier({3, 8});
-  const Topology topology(platform, 512);
-  for (std::int64_t to : {1024, 1024 + 200, 2048, 4095}) {
-    Footprint path;
-    topology.route(7, to, path);
-
-    std::map<std::string, double> out_of_group;
-    double leaving = 0.0, arriving = 0.0;
-    const std::string from_group = "group 0 ->";
-    const std::string to_group = "-> group " + std::to_string(to / 1024);
-    for (const auto& [name, share] : by_name(topology, path)) {
-      if (name.starts_with(from_group)) leaving += share;
-      if (name.ends_with(to_group)) arriving += share;
-    }
-    EXPECT_NEAR(leaving, 1.0, 1e-12);
-    EXPECT_NEAR(arriving, 1.0, 1e-12);
-    const auto kinds = share_by_kind(topology, path);
-    EXPECT_NEAR(kinds.at(LinkKind::global), 1.0 / 9 + 2 * 8.0 / 9, 1e-12);
-    EXPECT_LE(kinds.at(LinkKind::local), 2.0 + 1e-12);
-  }
-}
-
 TEST(topology, local_detours_go_over_different_other_switches) {
   const Platform platform = frontier({5, 0});
   const Topology topology(platform, 128);
@@ -247,20 +215,6 @@ TEST(topology, refuses_what_does_not_exist) {
   const Platform ports = crossbar(4, Ports::private_per_channel);
   EXPECT_THROW(Topology(ports, 1, 5).ring_footprint({0, 1}, 5), std::out_of_range);
   EXPECT_THROW(Topology(ports, 1).ring_footprint({0, 1}, 1), std::out_of_range);
-}
-
-TEST(topology, refuses_nodes_that_no_group_holds) {
-  Platform platform = frontier();
-  platform.nodes = 74 * 128 + 1;
-
-  EXPECT_THROW(Topology(platform, platform.nodes), std::invalid_argument);
-}
-
-TEST(topology, refuses_a_device_that_no_nic_serves) {
-  Platform platform = perlmutter();
-  platform.node.nics[2].devices.clear();
-
-  EXPECT_THROW(Topology(platform, 1), std::invalid_argument);
 }
 
 }  // namespace

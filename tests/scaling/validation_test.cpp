@@ -45,24 +45,6 @@ std::string refusal(const std::string& text) {
   return tests::refusal<std::runtime_error>([&] { read(text); });
 }
 
-CaseResult made_up(const std::string& id, double published, double projected) {
-  CaseResult result;
-  result.one.id = id;
-  result.one.study = "study";
-  result.one.published = {published};
-  Projection projection;
-  projection.outcome.total = {projected};
-  result.projection = projection;
-  return result;
-}
-
-SetResult made_up(std::vector<CaseResult> cases) {
-  SetResult result;
-  result.set.name = "runs";
-  result.cases = std::move(cases);
-  return result;
-}
-
 TEST(CellTables, KeepCommasAndQuotesOfQuotedCells) {
   const TemporaryFolder folder;
   write_content(
@@ -274,114 +256,6 @@ TEST(Validation, ProjectsARunAsItWas) {
               DoubleNear(expected.outcome.total.value / 9.0 - 1.0, 1e-12));
   EXPECT_FALSE(result.cases[1].projection.has_value());
   EXPECT_THAT(result.cases[1].why_not, HasSubstr("2 layers cannot be dealt out to 4 stages"));
-}
-
-// Of one micro-batch on one device nothing overlaps: many layers take as many times the layer.
-TEST(Validation, ProjectsALayerAsWhatItAdds) {
-  const std::string layer =
-      "id,source,part,platform,n_gpus,layers,hidden,heads,seq,vocab,global_batch_sequences,tp,"
-      "micro_batch,recompute,seconds\n";
-  const ValidationSet set = read(layer + "a,me,layer,selene,1,1,2048,16,2048,51200,4,1,4,full,1\n");
-
-  const SetResult result = run_validation(set, Fidelity::estimated, [](const auto&, double) {});
-
-  Question question = set.cases[0].question;
-  const auto seconds = [&](std::int64_t layers, std::int64_t micro_batches) {
-    question.model.layers = layers;
-    question.global_batch = 4 * micro_batches;
-    return estimate_step(point_of(question, *question.grid, micro_batches), read_platform("selene"))
-        .outcome.total.value;
-  };
-  const double more = seconds(5, 3) - seconds(5, 2), less = seconds(3, 3) - seconds(3, 2);
-  EXPECT_NEAR(result.cases[0].projection->outcome.total.value, (more - less) / 2.0, 1e-9);
-  EXPECT_THAT(residuals_of({result}), IsEmpty());
-  EXPECT_THAT(refusal(layer + "a,me,half,selene,1,1,2048,16,2048,51200,4,1,4,full,1\n"),
-              HasSubstr("'half' is neither layer nor a collective"));
-}
-
-TEST(Validation, KeepsRowsThatChoseAConstantApart) {
-  SetResult result = made_up({made_up("a", 10, 9), made_up("b", 10, 5), made_up("c", 10, 11)});
-  result.cases[1].one.in_sample = "processor.interference";
-
-  const Deviations out = deviations_of_cases(result, cases_that_ran(result, "", SampleSide::out));
-  const Deviations in = deviations_of_cases(result, cases_that_ran(result, "", SampleSide::in));
-
-  EXPECT_EQ(out.count, 2u);
-  EXPECT_NEAR(out.mean_absolute, 0.1, 1e-12);
-  EXPECT_EQ(in.count, 1u);
-  EXPECT_EQ(in.worst, 1u);
-  EXPECT_THAT(validation_text({result}), HasSubstr("runs, in sample"));
-}
-
-TEST(Validation, RanksConfigurationsAndNotRepeats) {
-  // Measured 10, 8 (twice: 7 and 9), 12; projected 5, 6, 7: one pair of three is in another order,
-  // and the first choice takes 10 s instead of 8.
-  SetResult result =
-      made_up({made_up("a", 10, 5), made_up("b", 7, 6), made_up("b2", 9, 6), made_up("c", 12, 7)});
-  const std::vector<std::int64_t> micro_batches{1, 2, 2, 4};
-  for (std::size_t i = 0; i < result.cases.size(); ++i) {
-    result.cases[i].one.question.grid = ProcessGrid(2, 1, 1, 1);
-    result.cases[i].one.question.micro_batches = micro_batches[i];
-  }
-
-  const std::vector<Ranking> found = rankings(result);
-
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found.front().configurations, 3u);
-  EXPECT_NEAR(found.front().tau, 1.0 / 3.0, 1e-12);
-  EXPECT_NEAR(found.front().regret, 10.0 / 8.0 - 1.0, 1e-12);
-  // From 12 to 10 to 8 s, projected from 7 to 5 to 6: gains of 1/6 and 1/5, projected 2/7 and -1/5.
-  EXPECT_NEAR(found.front().gain_difference, 0.4, 1e-12);
-}
-
-TEST(Validation, SaysWhenASetIsWorseThanItsBound) {
-  SetResult result = made_up({made_up("a", 10, 9), made_up("b", 10, 13)});  // 20 % on average
-  EXPECT_THAT(worse_than_bound(result), IsEmpty());                         // without a bound
-
-  result.set.bound = 0.21;
-  EXPECT_THAT(worse_than_bound(result), IsEmpty());
-
-  result.set.bound = 0.19;
-  EXPECT_THAT(worse_than_bound(result), HasSubstr("20.00 % mean absolute deviation is above"));
-
-  result.set.bound = 0.21;
-  result.set.least_cases = 3;
-  EXPECT_THAT(worse_than_bound(result), HasSubstr("2 cases ran out of sample, but at least 3"));
-  result.cases.resize(1);
-  EXPECT_THAT(worse_than_bound(result), HasSubstr("1 case ran out of sample"));
-}
-
-TEST(Validation, ShowsWhatMovedSinceAnEarlierOne) {
-  CaseResult left_out = made_up("late", 10, 9);
-  left_out.projection.reset();
-  const SetResult before =
-      made_up({made_up("same", 10, 9), made_up("moved", 10, 8), left_out, made_up("gone", 10, 9)});
-  const SetResult now =
-      made_up({made_up("same", 10, 9), made_up("moved", 10, 10), made_up("late", 10, 9)});
-  const TemporaryFolder folder;
-  write_content(folder.file("before.json"), validation_json({before}, leave_out({})));
-
-  const EarlierValidation earlier = read_validation_json(folder.file("before.json"));
-  const std::string text = changes_text(earlier, {now});
-
-  EXPECT_THAT(text, HasSubstr("3 -> 3 cases run out of sample, mean |dev.| 13.33 -> 6.67 %"));
-  EXPECT_THAT(text, testing::ContainsRegex("moved +8.00 +10.00 +\\+25.0 +-20.0 +\\+0.0"));
-  EXPECT_THAT(text, testing::ContainsRegex("late +- +9.00 +- +- +-10.0"));
-  EXPECT_THAT(text, HasSubstr("gone is no longer in the set"));
-  EXPECT_THAT(text, Not(HasSubstr("same")));
-  EXPECT_THAT(changes_text(earlier, {before}), HasSubstr("no row moved"));
-}
-
-TEST(Validation, ShowsRowsThatBecameFasterToo) {
-  const TemporaryFolder folder;
-  const SetResult before = made_up({made_up("faster", 10, 9), made_up("same", 10, 9)});
-  const SetResult now = made_up({made_up("faster", 10, 6), made_up("same", 10, 9)});
-  write_content(folder.file("before.json"), validation_json({before}, leave_out({})));
-
-  const std::string text = changes_text(read_validation_json(folder.file("before.json")), {now});
-
-  EXPECT_THAT(text, testing::ContainsRegex("faster +9.00 +6.00 +-33.3 +-10.0 +-40.0"));
-  EXPECT_THAT(text, Not(HasSubstr("same")));
 }
 
 TEST(Validation, RefusesAnEarlierOneThatIsNone) {

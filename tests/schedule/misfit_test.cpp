@@ -260,5 +260,19 @@ TEST(OrderMisfit, IsTheFirstOfSeveralReasons) {
   EXPECT_EQ(why(message_driven, 5, 1, 3, true, 2), "");
 }
 
+// Of a grid that fits with whole batches alone.
+TEST(BatchUnit, IsWhatEveryBatchThatFitsIsAMultipleOf) {
+  const Model model{"my-model", 2, 48, 12, 8, 96};
+  const ProcessGrid grid(1, 1, 3, 2);
+  StepOptions options;
+  options.micro_batches = 4;
+  for (std::int64_t batch = 1; batch <= 60; ++batch) {
+    const bool multiple = batch % batch_unit(grid, 4) == 0;
+
+    EXPECT_EQ(find_misfit(model, grid, batch, options) == Misfit::none, multiple) << batch;
+  }
+  EXPECT_EQ(indivisible_axis(model, {2, 5, 5, 1}), Axis::y);
+}
+
 }  // namespace
 }  // namespace fourfold::tests

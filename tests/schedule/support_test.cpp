@@ -6,16 +6,13 @@
 
 #include <cmath>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "schedule/models/fit.hpp"
-#include "schedule/models/model_file.hpp"
+#include "schedule/models/model.hpp"
 #include "schedule/program/channel.hpp"
 #include "support/chrome_trace.hpp"
 #include "support/divisors.hpp"
@@ -197,55 +194,6 @@ TEST(Prose, BreaksAtAHundred) {
   EXPECT_EQ(wrapped(std::string(98, 'a') + " b"), std::string(98, 'a') + " b");
 }
 
-// Parts of a model: what z and data leave of the devices must be one of them.
-TEST(Fit, PartsOfAModelAreProductsOfWhatXAndYMayBe) {
-  const Model model{"m", 4, 24, 4, 8, 16};
-  std::set<std::int64_t> expected;
-  for (std::int64_t x = 1; x <= 24; ++x) {
-    for (std::int64_t y = 1; y <= 24; ++y) {
-      if (find_misfit(model, ProcessGrid(x, y, 1, 1), 1) == Misfit::none) expected.insert(x * y);
-    }
-  }
-  EXPECT_EQ(model_parts(model), expected);
-}
-
-TEST(Fit, EachMisfitIsFoundAtItsEdge) {
-  const Model model{"m", 6, 24, 4, 9, 16};
-  const auto why = [&](const ProcessGrid& grid, std::int64_t batch, StepOptions options) {
-    return find_misfit(model, grid, batch, options);
-  };
-
-  EXPECT_EQ(why({4, 8, 1, 1}, 1, {}), Misfit::none);
-  EXPECT_EQ(why({3, 1, 1, 1}, 1, {}), Misfit::heads);
-  EXPECT_EQ(why({1, 5, 1, 1}, 1, {}), Misfit::divisibility);
-  EXPECT_EQ(why({1, 1, 1, 1, 6}, 1, {}), Misfit::none);
-  EXPECT_EQ(why({1, 1, 1, 1, 7}, 1, {}), Misfit::layers);
-  StepOptions chunked;
-  chunked.order = PipelineOrder::interleaved;
-  chunked.chunks = 2;
-  chunked.micro_batches = 3;
-  EXPECT_EQ(why({1, 1, 1, 1, 3}, 3, chunked), Misfit::none);
-  EXPECT_NE(why({1, 1, 1, 1, 4}, 4, chunked), Misfit::layers);  // 8 chunks, of which 6 have one
-  EXPECT_EQ(why({1, 1, 1, 1, 5}, 4, chunked), Misfit::layers);
-  chunked.micro_batches = 4;
-  EXPECT_EQ(why({1, 1, 1, 1, 3}, 4, chunked), Misfit::order);
-  EXPECT_EQ(why({1, 1, 2, 3}, 6, {}), Misfit::none);
-  EXPECT_EQ(why({1, 1, 2, 3}, 9, {}), Misfit::batch);
-  StepOptions sequence;
-  sequence.sequence_parallel = true;
-  EXPECT_EQ(why({4, 1, 1, 1}, 4, sequence), Misfit::none);  // 36 tokens
-  EXPECT_EQ(why({4, 1, 1, 1}, 2, sequence), Misfit::tokens);
-  EXPECT_THAT(misfit(model, {4, 1, 1, 1}, 2, sequence), HasSubstr("cuts the 18 tokens"));
-  EXPECT_THAT(misfit(model, {1, 1, 2, 3}, 9, {}), HasSubstr("z x data = 2 x 3 shares"));
-  StepOptions four;
-  four.micro_batches = 4;
-  EXPECT_THAT(misfit(model, {1, 1, 2, 3}, 36, four), HasSubstr("; 3 or 6 would"));
-  four.micro_batches = 7;
-  EXPECT_THAT(misfit(model, {1, 1, 2, 3}, 36, four), HasSubstr("; 6 would"));
-  EXPECT_EQ(indivisible_axis(model, {5, 1, 1, 1}), Axis::x);
-  EXPECT_EQ(indivisible_axis(model, {1, 5, 1, 1}), Axis::y);
-}
-
 // Narayanan et al. (SC21): their GPT-3 of 96 layers of 12,288 has 174.6 billion parameters.
 TEST(Model, FormulasArePublishedOnes) {
   const Model gpt3{"gpt-3", 96, 12'288, 96, 2048, 51'200};
@@ -256,39 +204,6 @@ TEST(Model, FormulasArePublishedOnes) {
               96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)), 1e9);
   EXPECT_NEAR(model_flops(gpt3, 1536, Recompute::none).value,
               72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)), 1e9);
-}
-
-std::string model_refusal(const std::string& text) {
-  const std::filesystem::path path =
-      std::filesystem::path(::testing::TempDir()) / "support_test_model.toml";
-  std::ofstream(path) << text;
-  return refusal([&] { read_model(path.string()); });
-}
-
-TEST(ModelFile, IsReadNumberByNumberOrRefused) {
-  const std::string whole =
-      "layers = 2\nhidden = 8\nheads = 4\nsequence_tokens = 16\nvocabulary = 32\n";
-
-  EXPECT_EQ(model_refusal(whole), "accepted");
-  const Model model = read_model(::testing::TempDir() + "support_test_model.toml");
-  EXPECT_EQ(model.name, "support_test_model");
-  EXPECT_EQ(model.layers, 2);
-  EXPECT_EQ(model.hidden, 8);
-  EXPECT_EQ(model.heads, 4);
-  EXPECT_EQ(model.sequence, 16);
-  EXPECT_EQ(model.vocabulary, 32);
-  EXPECT_THAT(model_refusal(whole + "layres = 1\n"), HasSubstr("did you mean \"layers\"?"));
-  EXPECT_THAT(model_refusal("layers = 2\n"), HasSubstr("\"hidden\" is missing"));
-  EXPECT_THAT(model_refusal("layers = 0\nhidden = 8\nheads = 4\nsequence_tokens = 16\n"
-                            "vocabulary = 32\n"),
-              HasSubstr("\"layers\" must be"));
-  EXPECT_THAT(model_refusal("layers = 2\nhidden = 9\nheads = 4\nsequence_tokens = 16\n"
-                            "vocabulary = 32\n"),
-              HasSubstr("does not divide into 4 heads"));
-  EXPECT_THAT(model_refusal("layers = 10001\nhidden = 8\nheads = 4\nsequence_tokens = 16\n"
-                            "vocabulary = 32\n"),
-              HasSubstr("at most 10000"));
-  EXPECT_THAT(refusal([] { read_model("gpt-5"); }), HasSubstr("gpt-5b"));
 }
 
 TEST(Channels, BetweenStagesAlternateAndJoinTheEnds) {

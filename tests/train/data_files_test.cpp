@@ -97,13 +97,6 @@ TEST(data_files, text_and_tokens_do_not_mix) {
               HasSubstr("to validate on tokens"));
 }
 
-TEST(data_files, nanogpt_shards_have_no_header) {
-  const SharedFolder folder;
-  const std::string path = folder.write("a.bin", tokens_as_bytes({50'256, 7, 255, 256}));
-
-  EXPECT_THAT(all_words({path}), ElementsAre(50'256, 7, 255, 256));
-}
-
 TEST(data_files, llmc_shards_have_256_numbers_of_header) {
   const SharedFolder folder;
   const std::string path = folder.write("a.bin", llmc_shard(20'240'520, 1, 3, {50'256, 7, 300}));
@@ -139,39 +132,6 @@ TEST(data_files, what_cannot_be_trained_on_is_refused_by_name) {
               AllOf(HasSubstr("too short"), HasSubstr("needs 5")));
   EXPECT_THAT(refusal_of(folder.write("odd.bin", "abcdefghijklmno")),
               AllOf(HasSubstr("15 bytes"), HasSubstr("16-bit tokens")));
-}
-
-TEST(data_files, damaged_llmc_shards_are_refused_by_name) {
-  const SharedFolder folder;
-  const std::vector<std::uint16_t> tokens(20, 9);
-  const std::string whole = llmc_shard(20'240'520, 1, 20, tokens);
-
-  EXPECT_EQ(refusal_of(folder.write("whole.bin", whole)), "");
-  for (std::size_t length : {4, 8, 10, 512, 1024, 1063}) {
-    EXPECT_THAT(refusal_of(folder.write("cut.bin", whole.substr(0, length))),
-                AllOf(HasSubstr("cut.bin"), HasSubstr("is truncated")))
-        << length;
-  }
-  EXPECT_THAT(refusal_of(folder.write("long.bin", whole + "ab")), HasSubstr("speaks of 20 tokens"));
-  EXPECT_THAT(refusal_of(folder.write("version.bin", llmc_shard(20'240'520, 2, 20, tokens))),
-              HasSubstr("version 2"));
-  EXPECT_THAT(refusal_of(folder.write("model.bin", llmc_shard(20'240'326, 3, 20, tokens))),
-              HasSubstr("magic 20240326"));
-  EXPECT_THAT(refusal_of(folder.write("negative.bin", llmc_shard(20'240'520, 1, -4, tokens))),
-              HasSubstr("speaks of -4 tokens"));
-}
-
-TEST(data_files, a_token_outside_the_vocabulary_is_refused_with_its_place) {
-  const SharedFolder folder;
-  const std::string path = folder.write("a.bin", tokens_as_bytes({1, 2, 50'257, 4, 5}));
-  const WordStream words({path}, {0.0, 1.0});
-
-  const std::string sentence = refusal_of(path);
-  const std::string on_all_ranks = refusal([&] { unigram_entropy(words, 50'257); });
-
-  EXPECT_THAT(sentence, AllOf(HasSubstr("token 50257 at place 2"), HasSubstr("50257 words"),
-                              HasSubstr("needs one of at least 50258")));
-  EXPECT_EQ(on_all_ranks, sentence);
 }
 
 TEST(data_files, of_another_vocabulary_are_found_without_reading_all_of_them) {

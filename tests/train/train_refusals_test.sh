@@ -25,16 +25,8 @@ refused() {
 }
 
 printf 'too short' >"$work/short.txt"
-refused 2 "did you mean \"--ranks\"?" --rank 2
-refused 2 "one argument too many" now
-refused 2 "'0' is no whole number from 1 to" --batch 0
 refused 2 "'few' is no whole number" --steps few
-refused 2 "has 4 ranks, not 2" --ranks 2 --grid 2x2x1x1
-refused 2 "heads do not divide along x" --grid 3x1x1x1
-refused 2 "does not divide along y" --grid 1x5x1x1
-refused 2 "does not divide on grid" --batch 6 --ranks 4
 refused 2 "as every operation of a step is written down" --batch 100000000 --micro-batches 100000000 --ranks 1
-refused 2 "did you mean \"gpt-bytes\"?" --model gpt-byte
 refused 2 "cannot be read" --data "$work/nowhere.txt"
 refused 2 "no file matches" --data "$work/*.bin"
 refused 2 "too short" --data "$work/short.txt"
@@ -43,21 +35,14 @@ refused 2 "needs one of at least 65536" --data "$work/tokens.bin"
 refused 2 "must be auto or keep, not 'best'" --openblas-core best
 refused 2 "$work/nowhere" --resume "$work/nowhere"
 refused 2 "cannot write" --log "$work/short.txt/log.jsonl"
-refused 2 "unknown --precision" --precision fp16
 
-refused 2 "has no effect without --trace" --trace-step 3
 refused 2 "has no effect: this run has 2 steps" --trace "$work/trace.json" --trace-step 3 --steps 2
 refused 2 "--prompt has no effect with --tokens 0" --prompt now --tokens 0
-refused 2 "--grad-precision-z has no effect with --precision fp32" --grad-precision-z fp32
-refused 2 "has no effect beside --validation-data" --held-out 0.2 --validation-data "$0"
-refused 2 "has no effect without --recompute full" --overlap oar,recompute
-refused 2 "has no effect with --json" --json --print-every 1
 
 # A folder, or a log, that holds a run stays as it is, unless that run is resumed.
 mkdir -p "$work/held"
 echo '{"kind":"run"}' >"$work/held/log.jsonl"
 folder=$work/held refused 2 "$work/held/log.jsonl is the log of an earlier run" --data "$0"
-refused 2 "give another --log" --log "$work/held/log.jsonl" --data "$0"
 
 # Without mpirun in PATH: a sentence that says what to install, after everything else was right.
 status=0
