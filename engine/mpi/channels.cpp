@@ -14,7 +14,7 @@
 
 #include "engine/mpi/chosen_transport.hpp"
 #include "engine/mpi/library_transport.hpp"
-#include "engine/mpi/patience.hpp"
+#include "engine/mpi/pause.hpp"
 #include "engine/mpi/ring_transport.hpp"
 #include "engine/mpi/window_transport.hpp"
 
@@ -117,7 +117,7 @@ class Channels::Movement {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  Patience patience() const { return Patience(shares_cores_); }
+  Pause pause() const { return Pause(shares_cores_); }
   Lock lock() { return Lock(mutex_); }
 
   // What follows needs the lock.
@@ -160,7 +160,7 @@ class Channels::Movement {
   void run() {
     Lock locked = lock();
     try {
-      Patience waiting = patience();
+      Pause waiting = pause();
       while (true) {
         started_.wait(locked, [this] { return stopping_ || !idle(); });
         if (stopping_) return;
@@ -218,7 +218,7 @@ class Channels::LockedChannel final : public Communicator {
 
   void finish(Post post) override {
     const Waits::Wait wait(waits_);
-    Patience waiting = movement_.patience();
+    Pause waiting = movement_.pause();
     while (true) {
       bool moved = false;
       {
@@ -266,7 +266,7 @@ Channels::Channels(const ProcessGrid& grid, const std::vector<Channel>& list,
 Channels::~Channels() {
   movement_->stop_thread();
   const Movement::Lock locked = movement_->lock();
-  Patience waiting = movement_->patience();
+  Pause waiting = movement_->pause();
   while (std::uncaught_exceptions() == 0 && !movement_->idle()) {
     waiting.after_a_look(movement_->advance());
   }

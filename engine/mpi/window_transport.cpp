@@ -4,7 +4,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "engine/mpi/patience.hpp"
+#include "engine/mpi/pause.hpp"
 #include "engine/plan/ring_order.hpp"
 
 namespace fourfold::inline engine::inline mpi {

@@ -14,9 +14,9 @@ std::int64_t members_on_this_node(MPI_Comm all);
 // Whether this node has fewer cores than ranks of the job. Collective over all ranks.
 bool ranks_share_cores();
 
-class Patience {
+class Pause {
  public:
-  explicit Patience(bool shares_cores) : shares_cores_(shares_cores) {}
+  explicit Pause(bool shares_cores) : shares_cores_(shares_cores) {}
   // After a look, told whether it has moved anything.
   void after_a_look(bool moved);
 

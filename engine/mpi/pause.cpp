@@ -1,5 +1,5 @@
-// Yields and sleeps between looks; see patience.hpp.
-#include "engine/mpi/patience.hpp"
+// Yields and sleeps between looks; see pause.hpp.
+#include "engine/mpi/pause.hpp"
 
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ bool ranks_share_cores() {
   return members_on_this_node(MPI_COMM_WORLD) > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-void Patience::after_a_look(bool moved) {
+void Pause::after_a_look(bool moved) {
   looks_ = moved ? 0 : looks_ + 1;
   if (moved) return;
   if (shares_cores_ && looks_ > looks_before_nap) {
