@@ -27,6 +27,11 @@ struct CollectiveCall {
   Tensor send, receive;
 };
 
+// Elements of the whole.
+inline std::int64_t whole_of(const CollectiveCall& call) {
+  return (row_of(call.kind).gets == Portion::whole ? call.receive : call.send).size();
+}
+
 // Which of a channel's collectives: they are numbered from 1 in the order they were started.
 using Post = std::int64_t;
 

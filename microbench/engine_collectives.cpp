@@ -63,11 +63,10 @@ void side_by_side(benchmark::State& state, TransportKind transport, CollectiveKi
                     memory);
   Operands operands{std::vector<float>(static_cast<std::size_t>(elements), 1.0F),
                     std::vector<float>(static_cast<std::size_t>(elements), 2.0F)};
-  const std::int64_t piece = elements / ranks;
-  CollectiveCall call{kind, Owed::sum, operands.tensor(operands.whole, elements),
-                      operands.tensor(operands.other, elements)};
-  if (kind == CollectiveKind::all_gather) call.send = operands.tensor(operands.whole, piece);
-  if (kind == CollectiveKind::reduce_scatter) call.receive = operands.tensor(operands.other, piece);
+  CollectiveCall call{
+      kind, Owed::sum,
+      operands.tensor(operands.whole, elements_of(row_of(kind).brings, elements, ranks)),
+      operands.tensor(operands.other, elements_of(row_of(kind).gets, elements, ranks))};
 
   channels[{Axis::x, ""}].prepare({call});
   const auto ours = [&] { channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(call)); };
@@ -96,13 +95,13 @@ void side_by_side(benchmark::State& state, TransportKind transport, CollectiveKi
 void add_benchmarks() {
   for (TransportKind transport :
        {TransportKind::ring, TransportKind::window, TransportKind::automatic}) {
-    for (CollectiveKind kind :
-         {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
+    for (const KindRow& row : around_rows) {
       for (std::int64_t bytes : {std::int64_t{4} << 10, std::int64_t{64} << 10,
                                  std::int64_t{1} << 20, std::int64_t{16} << 20}) {
-        const std::string title = std::string(name(transport)) + "/" + name(kind);
+        const std::string title = std::string(name(transport)) + "/" + row.name;
         benchmark::RegisterBenchmark(
-            title.c_str(), [=](benchmark::State& state) { side_by_side(state, transport, kind); })
+            title.c_str(),
+            [=, kind = row.kind](benchmark::State& state) { side_by_side(state, transport, kind); })
             ->Arg(bytes)
             ->Iterations(bytes > (4 << 20) ? 60 : 200)
             ->UseManualTime()

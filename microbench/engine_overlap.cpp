@@ -47,8 +47,8 @@ void overlap(benchmark::State& state, TransportKind transport, ProgressMode mode
                       Owed::sum,
                       {reinterpret_cast<std::byte*>(from.data()), 1, elements, Precision::fp32},
                       {reinterpret_cast<std::byte*>(to.data()), 1, elements, Precision::fp32}};
-  if (kind == CollectiveKind::all_gather) call.send.cols = elements / ranks;
-  if (kind == CollectiveKind::reduce_scatter) call.receive.cols = elements / ranks;
+  call.send.cols = elements_of(row_of(kind).brings, elements, ranks);
+  call.receive.cols = elements_of(row_of(kind).gets, elements, ranks);
   HostMemory memory;
   Channels channels(ProcessGrid(ranks, 1, 1, 1), {{Axis::x, ""}}, transport, mode, memory);
   Communicator& channel = channels[{Axis::x, ""}];
@@ -89,14 +89,14 @@ void overlap(benchmark::State& state, TransportKind transport, ProgressMode mode
 }
 
 void add_benchmarks() {
-  for (CollectiveKind kind :
-       {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
+  for (const KindRow& row : around_rows) {
     for (TransportKind transport : {TransportKind::ring, TransportKind::library}) {
       for (ProgressMode mode : {ProgressMode::none, ProgressMode::tiles, ProgressMode::thread}) {
-        const std::string title =
-            std::string(name(kind)) + "/" + name(transport) + "/" + name(mode);
-        benchmark::RegisterBenchmark(
-            title.c_str(), [=](benchmark::State& state) { overlap(state, transport, mode, kind); })
+        const std::string title = std::string(row.name) + "/" + name(transport) + "/" + name(mode);
+        benchmark::RegisterBenchmark(title.c_str(),
+                                     [=, kind = row.kind](benchmark::State& state) {
+                                       overlap(state, transport, mode, kind);
+                                     })
             ->Arg(4 << 20)
             ->Iterations(15)
             ->UseManualTime()

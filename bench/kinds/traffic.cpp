@@ -116,10 +116,9 @@ BenchTable bench_collectives(const BenchQuestion& question) {
     for (TransportKind transport : question.transports) {
       const Channel channel{axis, ""};
       Channels channels(question.grid, {channel}, transport, ProgressMode::none, memory);
-      for (CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                                  CollectiveKind::reduce_scatter}) {
+      for (const KindRow& row : around_rows) {
         for (std::int64_t bytes : sizes_or(question, 10, 28, 3)) {
-          CollectiveRun run(channels[channel], kind, bytes);
+          CollectiveRun run(channels[channel], row.kind, bytes);
           const bool right = run.right();
           double work = 0.0;
           const std::vector<Sample> seconds = take_turns(
@@ -131,7 +130,7 @@ BenchTable bench_collectives(const BenchQuestion& question) {
           }
           const double p50 = median(seconds[0]);
           table.rows.push_back(
-              {fmt::format("{} {} {} {}", name(axis), name(kind), name(transport),
+              {fmt::format("{} {} {} {}", name(axis), row.name, name(transport),
                            size_text(run.bytes())),
                seconds[0],
                {run.bytes() / p50 * giga, run.bus_bytes() / p50 * giga, median(hidden)},

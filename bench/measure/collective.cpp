@@ -28,10 +28,8 @@ CollectiveRun::CollectiveRun(Communicator& group, CollectiveKind kind, std::int6
   const std::int64_t members = group.size();
   const std::int64_t piece = std::max<std::int64_t>(1, (bytes / 4 + members - 1) / members);
   elements_ = piece * members;
-  const bool gathers = kind == CollectiveKind::all_gather;
-  const bool scatters = kind == CollectiveKind::reduce_scatter;
-  from_.resize(static_cast<std::size_t>(gathers ? piece : elements_));
-  to_.resize(static_cast<std::size_t>(scatters ? piece : elements_));
+  from_.resize(static_cast<std::size_t>(elements_of(row_of(kind).brings, elements_, members)));
+  to_.resize(static_cast<std::size_t>(elements_of(row_of(kind).gets, elements_, members)));
   call_ = {kind, Owed::sum, tensor(from_), tensor(to_)};
   fill();
 }
@@ -69,12 +67,10 @@ bool CollectiveRun::right() {
   std::fill(to_.begin(), to_.end(), -1.0F);
   run();
   const std::int64_t members = group_.size();
-  const auto piece =
-      static_cast<std::int64_t>(kind_ == CollectiveKind::all_gather ? from_.size() : to_.size());
+  const std::int64_t piece = elements_of(Portion::part, elements_, members);
   const auto expected = [&](std::int64_t i) {
-    if (kind_ == CollectiveKind::all_gather) return number_of(i / piece, i % piece);
-    const std::int64_t first =
-        kind_ == CollectiveKind::reduce_scatter ? group_.position() * piece : 0;
+    if (!row_of(kind_).reduces) return number_of(i / piece, i % piece);
+    const std::int64_t first = row_of(kind_).gets == Portion::part ? group_.position() * piece : 0;
     float sum = 0.0F;
     for (std::int64_t member = 0; member < members; ++member) sum += number_of(member, first + i);
     return sum;

@@ -222,16 +222,15 @@ class Suite {
     std::vector<Take> takes;
     std::vector<std::string> names;
     const double factor = stretched("collective");
-    for (CollectiveKind kind :
-         {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+    for (const KindRow& row : around_rows) {
       for (std::int64_t bytes : {std::int64_t{64} << 10, std::int64_t{4} << 20}) {
-        runs.push_back(std::make_unique<CollectiveRun>(channels[line], kind, bytes));
+        runs.push_back(std::make_unique<CollectiveRun>(channels[line], row.kind, bytes));
         CollectiveRun& run = *runs.back();
         if (!run.right()) {
-          throw std::runtime_error(fmt::format("{} leaves wrong numbers", name(kind)));
+          throw std::runtime_error(fmt::format("{} leaves wrong numbers", row.name));
         }
         takes.push_back([&run, factor] { return run.seconds() * factor; });
-        names.push_back(fmt::format("{} of {} KiB, ring", name(kind), bytes >> 10));
+        names.push_back(fmt::format("{} of {} KiB, ring", row.name, bytes >> 10));
       }
     }
     const std::vector<Sample> seconds = take_turns(takes, turns(60));

@@ -10,7 +10,6 @@
 #include "engine/mpi/library_transport.hpp"
 #include "engine/mpi/ring_transport.hpp"
 #include "engine/mpi/window_transport.hpp"
-#include "engine/plan/ring_order.hpp"
 
 namespace fourfold::inline engine::inline mpi {
 
@@ -44,13 +43,12 @@ class Trial {
  public:
   Trial(const ChosenCollective& collective, DeviceMemory& memory, std::int64_t position)
       : memory_(memory) {
-    const std::int64_t piece = ring_piece(collective.elements, collective.members);
-    const bool gathers = collective.kind == CollectiveKind::all_gather;
-    const bool scatters = collective.kind == CollectiveKind::reduce_scatter;
-    call_ = {collective.kind,
-             collective.owed,
-             {nullptr, 1, gathers ? piece : collective.elements, collective.precision},
-             {nullptr, 1, scatters ? piece : collective.elements, collective.precision}};
+    const KindRow& kind = row_of(collective.kind);
+    const auto operand = [&](Portion portion) {
+      return Tensor{nullptr, 1, elements_of(portion, collective.elements, collective.members),
+                    collective.precision};
+    };
+    call_ = {collective.kind, collective.owed, operand(kind.brings), operand(kind.gets)};
     send_ = memory.allocate(call_.send.bytes());
     receive_ = memory.allocate(call_.receive.bytes());
     call_.send.data = send_.data();
@@ -131,7 +129,7 @@ bool ChosenTransport::may_take(TransportKind which, const ChosenCollective& coll
       return window_possible_;
     case TransportKind::library:
       return collective.elements <= std::numeric_limits<int>::max() &&
-             (collective.kind == CollectiveKind::all_gather || collective.owed == Owed::max ||
+             (!row_of(collective.kind).reduces || collective.owed == Owed::max ||
               collective.members == 2);
     case TransportKind::automatic:
       return false;

@@ -48,8 +48,8 @@ MPI_Op LibraryTransport::operation(const CollectiveCall& call) const {
 
 void LibraryTransport::begin(const CollectiveCall& call) {
   call_ = call;
-  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call);
-  if ((call.kind == CollectiveKind::all_gather ? call.receive : call.send).size() == 0) return;
+  if (row_of(call.kind).gets == Portion::part) clear_padding(call);
+  if (whole_of(call) == 0) return;
   switch (call.kind) {
     case CollectiveKind::all_reduce:
       return post_all_reduce();
@@ -124,7 +124,7 @@ void LibraryTransport::post_reduce_scatter() {
 
 // Without padding.
 std::int64_t LibraryTransport::received_bytes() const {
-  if (call_.kind != CollectiveKind::reduce_scatter) return call_.receive.bytes();
+  if (row_of(call_.kind).gets == Portion::whole) return call_.receive.bytes();
   return ring_chunk(call_.send.size(), size(), position()).elements *
          bytes_per_element(call_.send.precision);
 }

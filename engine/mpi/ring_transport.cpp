@@ -23,22 +23,22 @@ RingTransport::RingTransport(MpiCommunicator line, DeviceMemory& device, Segment
 void RingTransport::begin(const CollectiveCall& call) {
   call_ = call;
   width_ = bytes_per_element(call.send.precision);
-  const bool gather = call.kind == CollectiveKind::all_gather;
+  kind_ = &row_of(call.kind);
   RingWalk walk;
-  walk.elements = (gather ? call.receive : call.send).size();
+  walk.elements = whole_of(call);
   walk.members = size();
-  walk.rounds = (call.kind == CollectiveKind::all_reduce ? 2 : 1) * (size() - 1);
-  walk.adding_rounds = gather ? 0 : size() - 1;
+  walk.rounds = kind_->passes() * (size() - 1);
+  walk.adding_rounds = kind_->reduces ? size() - 1 : 0;
   walk.added_segment = segments_.added / width_;
   walk.stored_segment = segments_.stored / width_;
 
-  const std::int64_t first_sent = gather ? position() : position() - 1;
+  const std::int64_t first_sent = kind_->reduces ? position() - 1 : position();
   posted_ = arrived_ = RingCursor(walk, first_sent - 1);
   ready_ = sent_ = RingCursor(walk, first_sent);
   posted_count_ = arrived_count_ = ready_count_ = sent_count_ = 0;
 
-  if (gather) place_own_piece(call);
-  if (call.kind == CollectiveKind::reduce_scatter) clear_padding(call);
+  if (!kind_->reduces) place_own_piece(call);
+  if (!kind_->spreads) clear_padding(call);
 }
 
 bool RingTransport::step() {
@@ -53,7 +53,7 @@ bool RingTransport::step() {
 // where it has sent partial sums from: those must have left.
 bool RingTransport::may_receive() const {
   if (posted_.done() || posted_count_ - arrived_count_ == depth) return false;
-  if (call_.kind != CollectiveKind::all_reduce || posted_.adds()) return true;
+  if (kind_->passes() == 1 || posted_.adds()) return true;
   return sent_.passed(posted_.round() - (size() - 1), posted_.end());
 }
 
@@ -78,14 +78,13 @@ std::byte* RingTransport::receive_place(const RingCursor& cursor, std::int64_t m
 // Where the sum of an arrived segment goes: a reduce-scatter may overwrite what it sends, but for
 // the last round, which brings this member's piece.
 std::byte* RingTransport::sum_place(const RingCursor& cursor) const {
-  if (call_.kind == CollectiveKind::all_reduce) return place(call_.receive, cursor.segment().first);
+  if (kind_->spreads) return place(call_.receive, cursor.segment().first);
   if (cursor.round() == size() - 2) return place(call_.receive, cursor.offset());
   return place(call_.send, cursor.segment().first);
 }
 
 std::byte* RingTransport::send_place(const RingCursor& cursor) const {
-  const bool from_send = call_.kind == CollectiveKind::reduce_scatter ||
-                         (call_.kind == CollectiveKind::all_reduce && cursor.round() == 0);
+  const bool from_send = !kind_->spreads || (kind_->reduces && cursor.round() == 0);
   return place(from_send ? call_.send : call_.receive, cursor.segment().first);
 }
 

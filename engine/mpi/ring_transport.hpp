@@ -44,11 +44,12 @@ class RingTransport final : public ChannelTransport {
 
   Segments segments_;
   CollectiveCall call_;
-  std::int64_t width_ = 4;  // bytes of an element
-  RingCursor posted_;       // the next segment to post a receive for
-  RingCursor arrived_;      // the next segment to take in
-  RingCursor ready_;        // the next segment to send
-  RingCursor sent_;         // the oldest segment still being sent
+  const KindRow* kind_ = nullptr;  // the call's
+  std::int64_t width_ = 4;               // bytes of an element
+  RingCursor posted_;                    // the next segment to post a receive for
+  RingCursor arrived_;                   // the next segment to take in
+  RingCursor ready_;                     // the next segment to send
+  RingCursor sent_;                      // the oldest segment still being sent
   // How many segments each cursor has passed.
   std::int64_t posted_count_ = 0, arrived_count_ = 0, ready_count_ = 0, sent_count_ = 0;
   // Partial sums that have come, to be added to. The memory outlives the requests that use it.

@@ -10,7 +10,8 @@ namespace fourfold::inline engine::inline mpi {
 namespace {
 
 void check_operands(const CollectiveCall& call, std::int64_t members) {
-  if (call.kind == CollectiveKind::send && members != 2) {
+  const KindRow& kind = row_of(call.kind);
+  if (kind.most_members == 2 && members != 2) {
     throw std::invalid_argument("a message joins two members, not " + std::to_string(members));
   }
   if (call.send.precision != call.receive.precision || call.send.precision == Precision::int32) {
@@ -20,10 +21,9 @@ void check_operands(const CollectiveCall& call, std::int64_t members) {
   }
   const std::int64_t sent = call.send.size();
   const std::int64_t received = call.receive.size();
-  std::int64_t expected = sent;
-  if (call.kind == CollectiveKind::reduce_scatter) expected = ring_piece(sent, members);
-  const bool gather = call.kind == CollectiveKind::all_gather;
-  if (gather ? sent != ring_piece(received, members) : received != expected) {
+  const std::int64_t whole = whole_of(call);
+  if (sent != elements_of(kind.brings, whole, members) ||
+      received != elements_of(kind.gets, whole, members)) {
     throw std::invalid_argument(std::string(name(call.kind)) + " of " + std::to_string(sent) +
                                 " elements into " + std::to_string(received) + " over " +
                                 std::to_string(members) +

@@ -25,9 +25,7 @@ TransportKind parse_transport(const std::string& text) {
 }
 
 ChosenCollective class_of(const CollectiveCall& call, std::int64_t members) {
-  const bool gather = call.kind == CollectiveKind::all_gather;
-  return {call.kind, call.owed, call.send.precision, members,
-          (gather ? call.receive : call.send).size()};
+  return {call.kind, call.owed, call.send.precision, members, whole_of(call)};
 }
 
 }  // namespace fourfold::inline engine::inline mpi

@@ -62,6 +62,7 @@ class WindowTransport final : public ChannelTransport {
   std::byte* result(std::int64_t member, std::int64_t block) const;
 
   CollectiveCall call_;
+  const KindRow* kind_ = nullptr;  // the call's
   std::int64_t width_ = 4;
   std::int64_t elements_ = 0;  // of the whole
   std::int64_t share_bytes_ = 0;

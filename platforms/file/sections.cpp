@@ -131,10 +131,7 @@ std::vector<Crowding> read_crowding(const FactTable& table) {
 
 CollectiveKind kind_in(const FactTable& row) {
   const std::string word = row.text("kind");
-  for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                              CollectiveKind::all_reduce, CollectiveKind::send}) {
-    if (word == name(kind)) return kind;
-  }
+  if (const auto kind = kind_named(word, collective_rows)) return *kind;
   row.refuse("kind",
              fmt::format("is \"{}\", but it must be all-gather, reduce-scatter, all-reduce or send",
                          word));

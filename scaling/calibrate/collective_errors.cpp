@@ -12,6 +12,7 @@
 
 #include "platforms/network/axis_rate.hpp"
 #include "scaling/calibrate/library_fit.hpp"
+#include "scaling/calibrate/log_run.hpp"
 #include "scaling/words/cell_table.hpp"
 #include "sim/cost/protocol.hpp"
 
@@ -22,14 +23,6 @@ constexpr std::int64_t mebi = std::int64_t{1} << 20;
 constexpr std::int64_t most_nodes = 1'000'000;
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t class_ends[]{mebi, 64 * mebi, no_end};
-
-std::optional<CollectiveKind> kind_of(std::string word) {
-  std::erase(word, '_');
-  if (word == "allgather") return CollectiveKind::all_gather;
-  if (word == "reducescatter") return CollectiveKind::reduce_scatter;
-  if (word == "allreduce") return CollectiveKind::all_reduce;
-  return std::nullopt;
-}
 
 double number(const CellTable& table, std::size_t row, const std::string& column,
               double most = 1e15) {
@@ -146,7 +139,7 @@ std::vector<CollectiveErrors> collective_errors(const Platform& platform, const 
   const LibraryModel model(platform);
   std::vector<CollectiveErrors> classes;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const std::optional<CollectiveKind> kind = kind_of(table.cell(row, "op"));
+    const std::optional<CollectiveKind> kind = collective_named(table.cell(row, "op"));
     if (!kind || left_out(table, row, only)) continue;
     const std::int64_t nodes = whole(table, row, "nodes", most_nodes);
     const double bytes = number(table, row, "bytes");

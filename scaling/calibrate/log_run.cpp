@@ -33,21 +33,16 @@ std::string one_word(const std::string& text) {
   return word;
 }
 
-constexpr std::pair<const char*, CollectiveKind> kinds[]{
-    {"allreduce", CollectiveKind::all_reduce},
-    {"allgather", CollectiveKind::all_gather},
-    {"reducescatter", CollectiveKind::reduce_scatter}};
-
 // The one collective that the name of a file has in it; "allgatherv" is another.
 std::optional<CollectiveKind> collective_in_file_name(const std::string& path) {
   const std::string word = one_word(std::filesystem::path(path).filename().string());
   std::optional<CollectiveKind> found;
-  for (const auto& [name, kind] : kinds) {
+  for (const KindRow& row : around_rows) {
+    const std::string name = one_word(row.name);
     const std::size_t at = word.find(name);
-    if (at == std::string::npos || word.substr(at + std::string(name).size()).starts_with('v'))
-      continue;
+    if (at == std::string::npos || word.substr(at + name.size()).starts_with('v')) continue;
     if (found) return std::nullopt;
-    found = kind;
+    found = row.kind;
   }
   return found;
 }
@@ -95,8 +90,8 @@ bool is_of_messages(const std::string& name) {
 
 std::optional<CollectiveKind> collective_named(const std::string& name) {
   const std::string word = one_word(name);
-  for (const auto& [known, kind] : kinds) {
-    if (word == known) return kind;
+  for (const KindRow& row : around_rows) {
+    if (word == one_word(row.name)) return row.kind;
   }
   return std::nullopt;
 }

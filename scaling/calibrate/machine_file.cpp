@@ -259,10 +259,8 @@ std::vector<CollectiveSample> collective_samples(const Operations& all) {
   std::vector<CollectiveSample> samples;
   for (const MeasuredOperation& one : of_kind(all, "collective")) {
     if (one.whole("members") != one.whole("ranks")) continue;
-    for (CollectiveKind kind :
-         {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-      if (one.word("name") != name(kind)) continue;
-      samples.push_back({kind,
+    if (const auto kind = kind_named(one.word("name"), around_rows)) {
+      samples.push_back({*kind,
                          1,
                          one.whole("members"),
                          {static_cast<double>(one.whole("bytes"))},

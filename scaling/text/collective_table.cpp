@@ -16,8 +16,6 @@ namespace {
 
 constexpr double giga = 1e9;
 constexpr double micro = 1e-6;
-constexpr std::array all_kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                               CollectiveKind::all_reduce};
 constexpr std::array shown_algorithms{CollectiveAlgorithm::ring, CollectiveAlgorithm::tree,
                                       CollectiveAlgorithm::recursive,
                                       CollectiveAlgorithm::hierarchical};
@@ -105,9 +103,9 @@ CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
   table.library = platform.library.name;
   table.shape = packed_group(devices, stride, platform.node.devices);
   table.link_rate = AxisRates(platform).rate(stride, devices, devices * stride);
-  for (CollectiveKind kind : all_kinds) {
+  for (const KindRow& row : around_rows) {
     for (std::int64_t bytes = smallest_buffer; bytes <= largest_buffer; bytes *= buffer_step) {
-      const CollectiveTask task{kind,
+      const CollectiveTask task{row.kind,
                                 {static_cast<double>(bytes)},
                                 table.shape,
                                 table.link_rate,
@@ -124,7 +122,9 @@ std::string collective_text(const CollectiveTable& table) {
       "time in us and bus bandwidth as nccl-tests define it; * is what the library chooses\n",
       table.shape.members, table.platform, table.shape.stride, table.shape.nodes,
       table.shape.nodes == 1 ? "node" : "nodes", table.library, table.link_rate.value / giga);
-  for (CollectiveKind kind : all_kinds) text.append("\n").append(kind_text(table, kind));
+  for (const KindRow& row : around_rows) {
+    text.append("\n").append(kind_text(table, row.kind));
+  }
   return text;
 }
 

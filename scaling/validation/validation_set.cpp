@@ -332,15 +332,10 @@ std::optional<MeasuredMemory> read_memory(const RowReader& row) {
   return memory;
 }
 
-constexpr CollectiveKind measured_kinds[]{
-    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce};
-
 // A row that is one collective of neighbouring devices; false if it is none.
 bool read_collective(const RowReader& row, ValidationCase& one) {
-  const std::string part = row.text("part");
-  const auto* kind = std::find_if(std::begin(measured_kinds), std::end(measured_kinds),
-                                  [&](CollectiveKind known) { return part == name(known); });
-  if (kind == std::end(measured_kinds)) return false;
+  const auto kind = kind_named(row.text("part"), around_rows);
+  if (!kind) return false;
   one.measured = Measured::collective;
   one.collective = *kind;
   const auto bytes = read_number<std::int64_t>(row.text("bytes"));

@@ -3,7 +3,6 @@
 #include "schedule/collectives/collective.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 #include <stdexcept>
@@ -37,31 +36,25 @@ std::string possible(GroupShape shape) {
   return pairs ? "ring, recursive or hierarchical" : "ring or hierarchical";
 }
 
-// An all-gather is `spread` alone, a reduce-scatter `reduce` alone, an all-reduce both.
+std::string who_can(CollectiveAlgorithm algorithm) {
+  std::string kinds;
+  for (const KindRow& row : collective_rows) {
+    if (!row.algorithms.contains(algorithm)) continue;
+    kinds += (kinds.empty() ? "" : " or ") + with_article(row.name);
+  }
+  return kinds;
+}
+
+// Of what goes around.
 std::vector<Pass> swept(CollectiveKind kind, const std::vector<Pass>& reduce,
                         const std::vector<Pass>& spread) {
   std::vector<Pass> passes;
-  if (kind != CollectiveKind::all_gather) {
-    passes.insert(passes.end(), reduce.begin(), reduce.end());
-  }
-  if (kind != CollectiveKind::reduce_scatter) {
-    passes.insert(passes.end(), spread.begin(), spread.end());
-  }
+  if (row_of(kind).reduces) passes.insert(passes.end(), reduce.begin(), reduce.end());
+  if (row_of(kind).spreads) passes.insert(passes.end(), spread.begin(), spread.end());
   return passes;
 }
 
 }  // namespace
-
-const char* name(CollectiveKind kind) {
-  constexpr std::array<const char*, 4> names{"all-gather", "reduce-scatter", "all-reduce", "send"};
-  return names[static_cast<int>(kind)];
-}
-
-const char* name(CollectiveAlgorithm algorithm) {
-  constexpr std::array<const char*, 5> names{"ring", "tree", "recursive", "recursive-doubling",
-                                             "hierarchical"};
-  return names[static_cast<int>(algorithm)];
-}
 
 std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShape shape,
                    std::int64_t rings) {
@@ -78,17 +71,15 @@ std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShap
            " rings cannot each leave a node from another member among " + group_text(shape) +
            "; give 1 to " + std::to_string(shape.members / shape.nodes);
   }
-  if (kind == CollectiveKind::send &&
-      (shape.members > 2 || algorithm != CollectiveAlgorithm::ring || rings != 1)) {
+  const KindRow& asked = row_of(kind);
+  if (asked.most_members > 0 &&
+      (shape.members > asked.most_members || !asked.algorithms.contains(algorithm) || rings != 1)) {
     return "collective: a send goes from one member to another, as one ring; not a " +
            what_text(kind, algorithm) + " among " + group_text(shape);
   }
-  const bool whole_buffers = algorithm == CollectiveAlgorithm::tree ||
-                             algorithm == CollectiveAlgorithm::recursive_doubling;
-  if (whole_buffers && kind != CollectiveKind::all_reduce) {
-    return "collective: only an all-reduce can be " + std::string(name(algorithm)) + ", not a" +
-           (kind == CollectiveKind::all_gather ? "n " : " ") + name(kind) + "; use " +
-           possible(shape) + " for it";
+  if (!asked.algorithms.contains(algorithm)) {
+    return "collective: only " + who_can(algorithm) + " can be " + name(algorithm) + ", not " +
+           with_article(asked.name) + "; use " + possible(shape) + " for it";
   }
   const bool pairs = algorithm == CollectiveAlgorithm::recursive ||
                      algorithm == CollectiveAlgorithm::recursive_doubling;
@@ -114,7 +105,7 @@ CollectiveProgram collective_program(CollectiveKind kind, CollectiveAlgorithm al
                                 " members are too many to write out round by round");
   }
   if (shape.members == 1) return {shape, 1, {}};
-  if (kind == CollectiveKind::send) return {shape, 1, {Pass{Round{Transfer{0, 1, 0}}}}};
+  if (row_of(kind).sends_whole) return {shape, 1, {Pass{Round{Transfer{0, 1, 0}}}}};
   const auto members = static_cast<std::int32_t>(shape.members);
   const auto ring_count = static_cast<std::int32_t>(rings);
   switch (algorithm) {
@@ -223,8 +214,8 @@ CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, Grou
   const std::string why = misfit(kind, algorithm, shape, rings);
   if (!why.empty()) throw std::invalid_argument(why);
   if (shape.members == 1) return {};
-  if (kind == CollectiveKind::send) return send_counts(shape);
-  const std::int64_t passes = kind == CollectiveKind::all_reduce ? 2 : 1;
+  if (row_of(kind).sends_whole) return send_counts(shape);
+  const std::int64_t passes = row_of(kind).passes();
   const std::int64_t per_node = shape.members / shape.nodes;
   CollectiveCounts result;
   switch (algorithm) {

@@ -6,25 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "schedule/collectives/kinds.hpp"
+
 namespace fourfold::inline schedule::inline collectives {
-
-// A send joins two members: the first one's buffer goes to the second.
-enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, send };
-// ring                member i sends to i + 1, one chunk a round.
-// tree                two halves of the buffer over two complementary binary trees of nodes.
-// recursive           pairs at doubling or halving distance exchange ever more or fewer chunks.
-// recursive_doubling  pairs at doubling distance exchange and add their whole buffers.
-// hierarchical        rings inside every node, and across nodes among members of equal place.
-enum class CollectiveAlgorithm : std::uint8_t {
-  ring,
-  tree,
-  recursive,
-  recursive_doubling,
-  hierarchical
-};
-
-const char* name(CollectiveKind kind);
-const char* name(CollectiveAlgorithm algorithm);
 
 // A group as far as a collective cares: members 0..n-1 in ring order, spread evenly over nodes,
 // node by node.
@@ -49,14 +33,6 @@ constexpr GroupShape packed_group(std::int64_t members, std::int64_t stride,
   if (span <= devices_per_node) return {members, 1, stride};
   if (stride >= devices_per_node) return {members, members, stride};
   return {members, (span + devices_per_node - 1) / devices_per_node, stride};
-}
-
-// Of its buffer, the part that each member of a ring sends, or the sender of a message: what a bus
-// bandwidth counts.
-constexpr double part_sent(CollectiveKind kind, std::int64_t members) {
-  if (kind == CollectiveKind::send) return 1;
-  const auto n = static_cast<double>(members);
-  return (kind == CollectiveKind::all_reduce ? 2 : 1) * (n - 1) / n;
 }
 
 enum class Arrival : std::uint8_t { store, add };

@@ -136,9 +136,7 @@ Counts count(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& g
         const CollectiveClass& c = folded.collectives[static_cast<std::size_t>(step.index)];
         const Bytes buffer{sizes.bytes[static_cast<std::size_t>(c.buffer)] * repeats};
         counts.payload[channel] += buffer;
-        // Of a message one end sends, and the other receives.
-        const double senders = c.kind == CollectiveKind::send ? 0.5 : 1.0;
-        counts.sent[channel] += buffer * (part_sent(c.kind, size) * senders);
+        counts.sent[channel] += buffer * (part_sent(c.kind, size) * senders(c.kind, size));
         counts.collectives[channel] += times[b];
       }
     }
@@ -225,9 +223,8 @@ Counts mean_count(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes
       if (size == 1) continue;
       const Bytes buffer{sizes[kind].bytes[static_cast<std::size_t>(c.buffer)] *
                          (static_cast<double>(set.collectives[i]) * share)};
-      const double senders = c.kind == CollectiveKind::send ? 0.5 : 1.0;
       counts.payload[channel] += buffer;
-      counts.sent[channel] += buffer * (part_sent(c.kind, size) * senders);
+      counts.sent[channel] += buffer * (part_sent(c.kind, size) * senders(c.kind, size));
       counts.collectives[channel] += set.collectives[i];
     }
   }

@@ -2,7 +2,6 @@
 #include "sim/cost/collective_tuning.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <vector>
 
@@ -13,32 +12,40 @@ namespace {
 
 constexpr const char* automatic = "auto";
 
-template <typename Choice, std::size_t count>
-Choice chosen(const std::string& word, const std::string& what,
-              const std::array<Choice, count>& choices, std::vector<std::string> others) {
-  for (Choice choice : choices) {
-    if (word == name(choice)) return choice;
-    others.emplace_back(name(choice));
+[[noreturn]] void refuse(const std::string& what, const std::string& word,
+                         const std::vector<std::string>& known) {
+  throw std::runtime_error("there is no " + what + " '" + word + "'" + one_of_these(word, known));
+}
+
+CollectiveKind kind_in(const std::string& word) {
+  if (const auto kind = kind_named(word, around_rows)) return *kind;
+  std::vector<std::string> known;
+  for (const KindRow& row : around_rows) known.emplace_back(row.name);
+  refuse("collective", word, known);
+}
+
+CollectiveAlgorithm algorithm_in(const std::string& word) {
+  std::vector<std::string> known{automatic};
+  for (CollectiveAlgorithm algorithm :
+       {CollectiveAlgorithm::ring, CollectiveAlgorithm::tree, CollectiveAlgorithm::recursive,
+        CollectiveAlgorithm::hierarchical}) {
+    if (word == name(algorithm)) return algorithm;
+    known.emplace_back(name(algorithm));
   }
-  throw std::runtime_error("there is no " + what + " '" + word + "'" + one_of_these(word, others));
+  refuse("collective algorithm", word, known);
 }
 
 }  // namespace
 
 CollectiveTuning collective_tuning(const std::string& words) {
-  constexpr std::array kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                             CollectiveKind::all_reduce};
-  constexpr std::array algorithms{CollectiveAlgorithm::ring, CollectiveAlgorithm::tree,
-                                  CollectiveAlgorithm::recursive,
-                                  CollectiveAlgorithm::hierarchical};
   CollectiveTuning tuning;
   const std::size_t colon = words.find(':');
   const std::string algorithm = colon == std::string::npos ? words : words.substr(colon + 1);
   if (colon != std::string::npos) {
-    tuning.only = chosen(words.substr(0, colon), "collective", kinds, {});
+    tuning.only = kind_in(words.substr(0, colon));
   }
   if (algorithm != automatic) {
-    tuning.algorithm = chosen(algorithm, "collective algorithm", algorithms, {automatic});
+    tuning.algorithm = algorithm_in(algorithm);
   }
   if (!tuning.algorithm) tuning.only.reset();
   return tuning;

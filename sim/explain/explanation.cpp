@@ -183,9 +183,7 @@ class Explainer {
       ChannelUse& sums = result_.channels[static_cast<std::size_t>(use.channel)];
       counts_of_channels_[static_cast<std::size_t>(use.channel)] += counts[c];
       sums.latency += timed.cost.delay * counts[c];
-      // Of a message one member sends, and another receives.
-      const double senders = use.kind == CollectiveKind::send ? 0.5 : 1.0;
-      sums.sent += timed.cost.work * (counts[c] * senders);
+      sums.sent += timed.cost.work * (counts[c] * senders(use.kind, members));
       add(use, counts[c]);
     }
   }

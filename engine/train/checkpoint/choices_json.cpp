@@ -26,11 +26,8 @@ std::int64_t size_in(const nlohmann::json& entry, const char* key) {
                            std::to_string(most));
 }
 
-CollectiveKind kind_named(const std::string& word) {
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-    if (word == name(kind)) return kind;
-  }
+CollectiveKind kind_in(const std::string& word) {
+  if (const auto kind = kind_named(word, around_rows)) return *kind;
   throw std::runtime_error("'" + word + "' is no collective");
 }
 
@@ -99,13 +96,12 @@ std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value)
   try {
     for (const nlohmann::json& entry : value) {
       const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
-      result.push_back(
-          {word("channel"),
-           {kind_named(word("collective")), word("owed") == "max" ? Owed::max : Owed::sum,
-            precision_named(word("precision")), size_in(entry, "members"),
-            size_in(entry, "elements")},
-           parse_transport(word("transport")),
-           {}});
+      result.push_back({word("channel"),
+                        {kind_in(word("collective")), word("owed") == "max" ? Owed::max : Owed::sum,
+                         precision_named(word("precision")), size_in(entry, "members"),
+                         size_in(entry, "elements")},
+                        parse_transport(word("transport")),
+                        {}});
     }
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error(

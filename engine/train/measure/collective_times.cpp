@@ -15,8 +15,6 @@
 namespace fourfold::inline engine::inline train::inline measure {
 namespace {
 
-constexpr std::array kinds{CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                           CollectiveKind::reduce_scatter, CollectiveKind::send};
 constexpr std::int64_t smallest = 1 << 10, largest = 16 << 20, factor = 4;
 constexpr std::int64_t sizes = 8;
 
@@ -54,10 +52,10 @@ Timing together_timed(const World& world, const std::function<void()>& work, dou
 class Line {
  public:
   Line(std::int64_t ranks, std::int64_t members, CollectiveKind kind, TransportKind transport)
-      : channel_{kind == CollectiveKind::send ? Axis::pipe : Axis::x, "",
-                 kind == CollectiveKind::send ? Group::after_even : Group::line},
-        channels_(kind == CollectiveKind::send ? ProcessGrid(1, 1, 1, ranks / members, members)
-                                               : ProcessGrid(members, 1, 1, ranks / members),
+      : channel_{row_of(kind).most_members == 2 ? Axis::pipe : Axis::x, "",
+                 row_of(kind).most_members == 2 ? Group::after_even : Group::line},
+        channels_(row_of(kind).most_members == 2 ? ProcessGrid(1, 1, 1, ranks / members, members)
+                                                 : ProcessGrid(members, 1, 1, ranks / members),
                   {channel_}, transport, ProgressMode::tiles, memory_) {}
 
   Communicator& operator*() { return channels_[channel_]; }
@@ -74,11 +72,8 @@ class Buffers {
   Buffers(CollectiveKind kind, std::int64_t bytes, std::int64_t members)
       : whole_(static_cast<std::size_t>(bytes / 4), 1.0F), other_(whole_.size(), 2.0F) {
     const std::int64_t all = std::ssize(whole_);
-    const std::int64_t piece = (all + members - 1) / members;
-    const bool gather = kind == CollectiveKind::all_gather;
-    const bool scatter = kind == CollectiveKind::reduce_scatter;
-    call_ = {kind, Owed::sum, tensor(whole_, gather ? piece : all),
-             tensor(other_, scatter ? piece : all)};
+    call_ = {kind, Owed::sum, tensor(whole_, elements_of(row_of(kind).brings, all, members)),
+             tensor(other_, elements_of(row_of(kind).gets, all, members))};
   }
   const CollectiveCall& call() const { return call_; }
 
@@ -94,14 +89,15 @@ class Buffers {
 }  // namespace
 
 std::int64_t collective_measurements(std::int64_t ranks) {
-  return std::ssize(groups(ranks)) * (std::ssize(kinds) - 1) * sizes + (ranks > 1 ? sizes : 0);
+  return std::ssize(groups(ranks)) * std::ssize(around_rows) * sizes + (ranks > 1 ? sizes : 0);
 }
 
 void measure_collectives(Measurements& measurements, TransportKind transport) {
   const World& world = measurements.world();
   for (const std::int64_t members : groups(world.size())) {
-    for (CollectiveKind kind : kinds) {
-      if (kind == CollectiveKind::send && members > 2) continue;
+    for (const KindRow& row : collective_rows) {
+      const CollectiveKind kind = row.kind;
+      if (row.most_members > 0 && members > row.most_members) continue;
       Line line(world.size(), members, kind, transport);
       for (std::int64_t bytes = smallest; bytes <= largest; bytes *= factor) {
         measurements.want({{"kind", "collective"},

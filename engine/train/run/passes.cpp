@@ -37,8 +37,10 @@ StepOptions without_order(StepOptions options) {
 void expect_pieces(const PlannedPass& pass, const Program& program, const ProcessGrid& grid) {
   const Quantities sizes{pass.sequences / pass.options.micro_batches * pass.model.sequence};
   for (const Op& op : program.ops) {
-    const bool gathers = op.kind == OpKind::all_gather;
-    if (!gathers && op.kind != OpKind::reduce_scatter) continue;
+    if (!is_collective(op.kind)) continue;
+    const KindRow& kind = row_of(op.collective_kind());
+    const bool gathers = kind.brings == Portion::part;
+    if (!gathers && kind.gets != Portion::part) continue;
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
       const std::int64_t from = program.local_elements(op.inputs[k], grid, sizes);
       const std::int64_t to = program.local_elements(op.outputs[k], grid, sizes);
