@@ -69,7 +69,7 @@ bool CollectiveRun::right() {
   const std::int64_t members = group_.size();
   const std::int64_t piece = elements_of(Portion::part, elements_, members);
   const auto expected = [&](std::int64_t i) {
-    if (!row_of(kind_).reduces) return number_of(i / piece, i % piece);
+    if (!row_of(kind_).reduces()) return number_of(i / piece, i % piece);
     const std::int64_t first = row_of(kind_).gets == Portion::part ? group_.position() * piece : 0;
     float sum = 0.0F;
     for (std::int64_t member = 0; member < members; ++member) sum += number_of(member, first + i);

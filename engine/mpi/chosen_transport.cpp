@@ -129,7 +129,7 @@ bool ChosenTransport::may_take(TransportKind which, const ChosenCollective& coll
       return window_possible_;
     case TransportKind::library:
       return collective.elements <= std::numeric_limits<int>::max() &&
-             (!row_of(collective.kind).reduces || collective.owed == Owed::max ||
+             (!row_of(collective.kind).reduces() || collective.owed == Owed::max ||
               collective.members == 2);
     case TransportKind::automatic:
       return false;

@@ -28,17 +28,17 @@ void RingTransport::begin(const CollectiveCall& call) {
   walk.elements = whole_of(call);
   walk.members = size();
   walk.rounds = kind_->passes() * (size() - 1);
-  walk.adding_rounds = kind_->reduces ? size() - 1 : 0;
+  walk.adding_rounds = kind_->reduces() ? size() - 1 : 0;
   walk.added_segment = segments_.added / width_;
   walk.stored_segment = segments_.stored / width_;
 
-  const std::int64_t first_sent = kind_->reduces ? position() - 1 : position();
+  const std::int64_t first_sent = kind_->reduces() ? position() - 1 : position();
   posted_ = arrived_ = RingCursor(walk, first_sent - 1);
   ready_ = sent_ = RingCursor(walk, first_sent);
   posted_count_ = arrived_count_ = ready_count_ = sent_count_ = 0;
 
-  if (!kind_->reduces) place_own_piece(call);
-  if (!kind_->spreads) clear_padding(call);
+  if (!kind_->reduces()) place_own_piece(call);
+  if (!kind_->spreads()) clear_padding(call);
 }
 
 bool RingTransport::step() {
@@ -78,13 +78,13 @@ std::byte* RingTransport::receive_place(const RingCursor& cursor, std::int64_t m
 // Where the sum of an arrived segment goes: a reduce-scatter may overwrite what it sends, but for
 // the last round, which brings this member's piece.
 std::byte* RingTransport::sum_place(const RingCursor& cursor) const {
-  if (kind_->spreads) return place(call_.receive, cursor.segment().first);
+  if (kind_->spreads()) return place(call_.receive, cursor.segment().first);
   if (cursor.round() == size() - 2) return place(call_.receive, cursor.offset());
   return place(call_.send, cursor.segment().first);
 }
 
 std::byte* RingTransport::send_place(const RingCursor& cursor) const {
-  const bool from_send = !kind_->spreads || (kind_->reduces && cursor.round() == 0);
+  const bool from_send = !kind_->spreads() || (kind_->reduces() && cursor.round() == 0);
   return place(from_send ? call_.send : call_.receive, cursor.segment().first);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 void check_operands(const CollectiveCall& call, std::int64_t members) {
   const KindRow& kind = row_of(call.kind);
-  if (kind.most_members == 2 && members != 2) {
+  if (kind.motion == Motion::one_way && members != 2) {
     throw std::invalid_argument("a message joins two members, not " + std::to_string(members));
   }
   if (call.send.precision != call.receive.precision || call.send.precision == Precision::int32) {

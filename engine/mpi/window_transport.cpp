@@ -77,7 +77,7 @@ void WindowTransport::begin(const CollectiveCall& call) {
   const std::int64_t piece_bytes = ring_piece(elements_, size()) * width_;
   first_ = last_;
   last_ = first_ + (piece_bytes + share_bytes_ - 1) / share_bytes_;
-  if (!kind_->spreads) clear_padding(call);
+  if (!kind_->spreads()) clear_padding(call);
 }
 
 bool WindowTransport::step() {
@@ -113,7 +113,7 @@ std::byte* WindowTransport::result(std::int64_t member, std::int64_t block) cons
 
 bool WindowTransport::offer() {
   if (offered_ == last_ || !all_reached(&Counters::collected, offered_ - slots + 1)) return false;
-  if (kind_->reduces) {
+  if (kind_->reduces()) {
     for (std::int64_t other = 1; other < size(); ++other) {
       const std::int64_t chunk = (position() + other) % size();
       const BlockSpan part = stretch(offered_, chunk);
@@ -130,7 +130,7 @@ bool WindowTransport::offer() {
 
 bool WindowTransport::reduce() {
   if (reduced_ == offered_) return false;
-  const bool gather = !kind_->reduces;  // which needs nothing of others
+  const bool gather = !kind_->reduces();  // which needs nothing of others
   if (!gather && !all_reached(&Counters::offered, reduced_ + 1)) return false;
   const BlockSpan part = stretch(reduced_, position());
   const std::int64_t bytes = part.elements * width_;
@@ -140,7 +140,7 @@ bool WindowTransport::reduce() {
     memory().copy_out(shared, own, bytes);
     memory().copy(call_.receive.data + part.first * width_, own, bytes);  // from the cache
   } else if (bytes > 0) {
-    const bool scatter = !kind_->spreads;
+    const bool scatter = !kind_->spreads();
     const Combination combination{call_.owed, call_.send.precision};
     std::byte* kept = call_.receive.data + (scatter ? part.offset : part.first) * width_;
     const std::byte* own = call_.send.data + part.first * width_;
@@ -163,7 +163,7 @@ bool WindowTransport::reduce() {
 
 bool WindowTransport::collect() {
   if (collected_ == reduced_) return false;
-  if (kind_->spreads) {
+  if (kind_->spreads()) {
     if (!all_reached(&Counters::reduced, collected_ + 1)) return false;
     for (std::int64_t other = 1; other < size(); ++other) {
       const std::int64_t chunk = (position() + other) % size();

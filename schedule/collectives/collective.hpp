@@ -1,5 +1,5 @@
 // Collectives are programs too: (kind, algorithm, members) -> rounds of transfers. Walking the
-// rounds executes a collective; folding them gives exact counts of hops and bytes.
+// rounds executes a collective; folding them gives exact counts (counts.hpp).
 #pragma once
 
 #include <cstdint>
@@ -51,13 +51,18 @@ using Round = std::vector<Transfer>;
 // after.
 using Pass = std::vector<Round>;
 
-// The buffer is cut into `chunks` equal parts; of `chunks` = n c, part i are the c from i c on.
-// All-gather: member i brings part i, all get all of them. Reduce-scatter: all bring every chunk,
-// member i gets the sum of part i. All-reduce: all bring every chunk and get every sum.
+// A buffer is cut into `chunks` equal parts. Of what goes around, `chunks` = n c, part i are the c
+// from i c on. All-gather: member i brings part i, all get all of them. Reduce-scatter: all bring
+// every chunk, member i gets the sum of part i. All-reduce: all bring every chunk and get every
+// sum. Where no two members bring the same (rounds.hpp says what is whose), there are more `names`
+// than chunks of a buffer.
 struct CollectiveProgram {
   GroupShape shape;
   std::int32_t chunks = 1;
   std::vector<Pass> passes;
+  std::int32_t names = chunks;
+  // A member's rounds wait for one another, although nothing it sends has come from others.
+  bool in_step = false;
 };
 
 // Why this group cannot do that, as a sentence that names what would be right; empty if it can.
@@ -69,42 +74,5 @@ std::string misfit(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShap
 // Throws std::invalid_argument with the sentence of `misfit`.
 CollectiveProgram collective_program(CollectiveKind kind, CollectiveAlgorithm algorithm,
                                      GroupShape shape, std::int64_t rings = 1);
-
-// Exact counts, in hops and in chunks. A hop is one transfer of the longest chain of transfers that
-// wait for each other, passes added up; where chains of a pass are equally long, the one that
-// crosses between nodes least often (in a ring: the chunk that sets out from a node's first
-// member).
-struct CollectiveCounts {
-  std::int64_t hops_across = 0;  // between nodes
-  std::int64_t hops_in_node = 0;
-  std::int64_t chunks = 1;
-  std::int64_t transfers_across = 0;  // of one chunk each, all members together
-  std::int64_t transfers_in_node = 0;
-  std::int64_t sent_by_node = 0;           // to other nodes, by the busiest node
-  std::int64_t sent_by_member = 0;         // by the busiest member
-  std::int64_t sent_across_by_member = 0;  // to other nodes, by the busiest member
-
-  bool operator==(const CollectiveCounts&) const = default;
-};
-
-// Textbook formulas in constant time: for a search. Equal to the fold of the rounds; a tree whose
-// nodes do not have equally many members is counted as if all were as full as the fullest. Throws
-// as collective_program does.
-//
-// With N nodes, n = N g members, k = 2 passes for an all-reduce and 1 else, all logarithms base 2:
-//
-//                      hops across      hops in node   sent by a member   of that across
-//   ring               k (N - 1)        k (n - N)      k (n - 1)/n        k (n - 1)/n / rings
-//   tree               2 ceil(log N)    2 (g - 1)      3, see the code    2
-//   recursive          k log N          k log g        k (n - 1)/n        k (N - 1)/n
-//   recursive_doubling log N            log g          log n              log N
-//   hierarchical       k (N - 1)        k (g - 1)      k (n - 1)/n        k (N - 1)/n
-//
-// where "sent" is in buffers, by the busiest member, and counts() gives it in chunks.
-CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, GroupShape shape,
-                        std::int64_t rings = 1);
-
-// The same by walking every transfer.
-CollectiveCounts fold_program(const CollectiveProgram& program);
 
 }  // namespace fourfold::inline schedule::inline collectives

@@ -4,8 +4,8 @@
 namespace fourfold::inline schedule::inline collectives {
 
 const char* name(CollectiveAlgorithm algorithm) {
-  constexpr std::array<const char*, algorithm_count> names{"ring", "tree", "recursive",
-                                                           "recursive-doubling", "hierarchical"};
+  constexpr std::array<const char*, algorithm_count> names{
+      "ring", "tree", "recursive", "recursive-doubling", "hierarchical", "pairwise"};
   return names[static_cast<std::size_t>(algorithm)];
 }
 

@@ -11,21 +11,33 @@
 
 namespace fourfold::inline schedule::inline collectives {
 
-// A send joins two members: the first one's buffer goes to the second.
-enum class CollectiveKind : std::uint8_t { all_gather, reduce_scatter, all_reduce, send };
+enum class CollectiveKind : std::uint8_t {
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  send,                // joins two members: the first one's buffer goes to the second
+  all_to_all,          // part j of every member goes to member j
+  all_to_all_v,        // the same with parts of unequal sizes
+  broadcast,           // the first member's buffer goes to all
+  neighbour_exchange,  // half of a buffer goes to the member before, half to the one after
+};
 // ring                member i sends to i + 1, one chunk a round.
 // tree                two halves of the buffer over two complementary binary trees of nodes.
-// recursive           pairs at doubling or halving distance exchange ever more or fewer chunks.
+// recursive           pairs at doubling or halving distance exchange ever more or fewer chunks; a
+//                     broadcast reaches twice as many members a round.
 // recursive_doubling  pairs at doubling distance exchange and add their whole buffers.
-// hierarchical        rings inside every node, and across nodes among members of equal place.
+// hierarchical        rings inside every node, and across nodes among members of equal place; of an
+//                     all-to-all exchanges there.
+// pairwise            member i sends to i + r what is for that one, in round r; neighbours at once.
 enum class CollectiveAlgorithm : std::uint8_t {
   ring,
   tree,
   recursive,
   recursive_doubling,
-  hierarchical
+  hierarchical,
+  pairwise
 };
-inline constexpr int algorithm_count = 5;
+inline constexpr int algorithm_count = 6;
 
 class AlgorithmSet {
  public:
@@ -40,39 +52,82 @@ class AlgorithmSet {
   unsigned bits_ = 0;
 };
 
-// What a member has of the whole buffer, before or after.
-enum class Portion : std::uint8_t { part, whole };
+// What a member has of the whole buffer, before or after: a part of its own, all of it, a part for
+// (or from) each member, or one for (or from) each neighbour.
+enum class Portion : std::uint8_t { part, whole, part_for_each, edges };
+
+// Who sends to whom.
+enum class Motion : std::uint8_t {
+  around,   // to the next one, what it adds to or passes on: sums to their part's member, or parts
+            // to all
+  one_way,  // the first to the second
+  pairs,    // each to each
+  onward,   // the first to all, by way of others
+  neighbours  // each to the one before and the one after; the ends have one neighbour
+};
 
 struct KindRow {
   CollectiveKind kind;
-  const char* name;  // "all-gather", as people type it
-  const char* word;  // "all_gather", as nccl-tests and programs write it
+  const char* name;   // "all-gather", as people type it
+  const char* word;   // "all_gather", as nccl-tests and programs write it
+  const char* title;  // in a sentence
   Portion brings, gets;
-  // Goes around: sums every part at its member, and brings every part to all.
-  bool reduces, spreads;
-  // Its members send all of the buffer; else all but their own part, once a pass.
-  bool sends_whole;
-  std::int64_t most_members;  // 0: any number
+  Motion motion;
   AlgorithmSet algorithms;
 
-  constexpr bool goes_around() const { return reduces || spreads; }
-  constexpr int passes() const { return reduces && spreads ? 2 : 1; }
+  constexpr bool reduces() const { return motion == Motion::around && brings == Portion::whole; }
+  constexpr bool spreads() const { return motion == Motion::around && gets == Portion::whole; }
+  constexpr int passes() const { return reduces() && spreads() ? 2 : 1; }
+  // Some member sends all of its buffer; else all but their own part, once a pass.
+  constexpr bool sends_whole() const { return motion != Motion::around && motion != Motion::pairs; }
 };
 
 namespace rows {
 using enum CollectiveAlgorithm;
-inline constexpr auto part = Portion::part, whole = Portion::whole;
-inline constexpr AlgorithmSet around{ring, recursive, hierarchical};
-inline constexpr AlgorithmSet all{ring, tree, recursive, recursive_doubling, hierarchical};
+using enum Portion;
+inline constexpr AlgorithmSet circles{ring, recursive, hierarchical};
+inline constexpr AlgorithmSet sums{ring, tree, recursive, recursive_doubling, hierarchical};
 
 inline constexpr std::array table{
-    KindRow{CollectiveKind::all_gather, "all-gather", "all_gather", part, whole, false, true, false,
-            0, around},
-    KindRow{CollectiveKind::reduce_scatter, "reduce-scatter", "reduce_scatter", whole, part, true,
-            false, false, 0, around},
-    KindRow{CollectiveKind::all_reduce, "all-reduce", "all_reduce", whole, whole, true, true, false,
-            0, all},
-    KindRow{CollectiveKind::send, "send", "send", whole, whole, false, false, true, 2, {ring}},
+    KindRow{CollectiveKind::all_gather, "all-gather", "all_gather", "all-gather", part, whole,
+            Motion::around, circles},
+    KindRow{CollectiveKind::reduce_scatter, "reduce-scatter", "reduce_scatter", "reduce-scatter",
+            whole, part, Motion::around, circles},
+    KindRow{CollectiveKind::all_reduce, "all-reduce", "all_reduce", "all-reduce", whole, whole,
+            Motion::around, sums},
+    KindRow{CollectiveKind::send, "send", "send", "message", whole, whole, Motion::one_way, {ring}},
+    KindRow{CollectiveKind::all_to_all,
+            "all-to-all",
+            "all_to_all",
+            "all-to-all",
+            part_for_each,
+            part_for_each,
+            Motion::pairs,
+            {pairwise, hierarchical}},
+    KindRow{CollectiveKind::all_to_all_v,
+            "all-to-all-v",
+            "all_to_all_v",
+            "all-to-all of unequal parts",
+            part_for_each,
+            part_for_each,
+            Motion::pairs,
+            {pairwise}},
+    KindRow{CollectiveKind::broadcast,
+            "broadcast",
+            "broadcast",
+            "broadcast",
+            whole,
+            whole,
+            Motion::onward,
+            {ring, recursive}},
+    KindRow{CollectiveKind::neighbour_exchange,
+            "neighbour-exchange",
+            "neighbour_exchange",
+            "exchange with neighbours",
+            edges,
+            edges,
+            Motion::neighbours,
+            {pairwise}},
 };
 }  // namespace rows
 
@@ -94,20 +149,22 @@ std::string with_article(const std::string& name);
 
 // Elements of a member's operand, of a whole that is cut into parts for all members.
 constexpr std::int64_t elements_of(Portion portion, std::int64_t whole, std::int64_t members) {
-  return portion == Portion::whole ? whole : (whole + members - 1) / members;
+  return portion == Portion::part ? (whole + members - 1) / members : whole;
 }
 
-// Of its buffer, the part that a member sends: of a ring each of them, else the busiest. What a bus
-// bandwidth counts.
+// Of its buffer, the part that the busiest member sends: what a bus bandwidth counts.
 constexpr double part_sent(CollectiveKind kind, std::int64_t members) {
-  if (row_of(kind).sends_whole) return 1;
+  const bool ends_only = row_of(kind).motion == Motion::neighbours && members == 2;
+  if (ends_only) return 0.5;
+  if (row_of(kind).sends_whole()) return 1;
   const auto n = static_cast<double>(members);
   return row_of(kind).passes() * (n - 1) / n;
 }
-// The part of the members that sends as much: of what is handed on whole all but one.
+// The part of the members that sends as much: of what is handed on all but one. Of neighbours the
+// two ends send half.
 constexpr double senders(CollectiveKind kind, std::int64_t members) {
   const auto n = static_cast<double>(members);
-  return row_of(kind).sends_whole ? (n - 1) / n : 1.0;
+  return row_of(kind).sends_whole() ? (n - 1) / n / part_sent(kind, members) : 1.0;
 }
 
 }  // namespace fourfold::inline schedule::inline collectives

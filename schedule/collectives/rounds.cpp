@@ -134,6 +134,82 @@ Pass doubling_pass(GroupShape shape) {
   return pass;
 }
 
+Pass shift_pass(GroupShape shape) {
+  const auto members = static_cast<std::int32_t>(shape.members);
+  Pass pass;
+  for (std::int32_t shift = 1; shift < members; ++shift) {
+    Round& round = pass.emplace_back();
+    for (std::int32_t from = 0; from < members; ++from) {
+      const std::int32_t to = (from + shift) % members;
+      round.push_back({from, to, from * members + to, Arrival::store});
+    }
+  }
+  return pass;
+}
+
+std::vector<Pass> shift_passes_by_node(GroupShape shape) {
+  const auto members = static_cast<std::int32_t>(shape.members);
+  const auto nodes = static_cast<std::int32_t>(shape.nodes);
+  const std::int32_t size = members / nodes;
+  std::vector<Pass> passes(2);
+  for (std::int32_t shift = 1; shift < size; ++shift) {
+    Round& round = passes[0].emplace_back();
+    for (std::int32_t from = 0; from < members; ++from) {
+      const std::int32_t place = (from + shift) % size;
+      for (std::int32_t node = 0; node < nodes; ++node) {
+        round.push_back({from, from / size * size + place, from * members + node * size + place,
+                         Arrival::store});
+      }
+    }
+  }
+  for (std::int32_t shift = 1; shift < nodes; ++shift) {
+    Round& round = passes[1].emplace_back();
+    for (std::int32_t from = 0; from < members; ++from) {
+      const std::int32_t to = (from + shift * size) % members;
+      const std::int32_t first = from / size * size;  // of the node, whose chunks it has by now
+      for (std::int32_t origin = first; origin < first + size; ++origin) {
+        round.push_back({from, to, origin * members + to, Arrival::store});
+      }
+    }
+  }
+  return passes;
+}
+
+Pass chain_pass(GroupShape shape) {
+  const auto members = static_cast<std::int32_t>(shape.members);
+  Pass pass(static_cast<std::size_t>(2 * (members - 1)));
+  for (std::int32_t from = 0; from + 1 < members; ++from) {
+    for (std::int32_t chunk = 0; chunk < members; ++chunk) {
+      pass[from + chunk].push_back({from, from + 1, chunk, Arrival::store});
+    }
+  }
+  return pass;
+}
+
+Pass binomial_pass(GroupShape shape) {
+  const auto members = static_cast<std::int32_t>(shape.members);
+  Pass pass;
+  for (std::int32_t distance = members / 2; distance >= 1; distance /= 2) {
+    Round& round = pass.emplace_back();
+    for (std::int32_t from = 0; from < members; from += 2 * distance) {
+      round.push_back({from, from + distance, 0, Arrival::store});
+    }
+  }
+  return pass;
+}
+
+Pass neighbour_pass(GroupShape shape) {
+  const auto members = static_cast<std::int32_t>(shape.members);
+  Pass pass(1);
+  for (std::int32_t member = 0; member < members; ++member) {
+    if (member > 0) pass[0].push_back({member, member - 1, 2 * member, Arrival::store});
+    if (member + 1 < members) {
+      pass[0].push_back({member, member + 1, 2 * member + 1, Arrival::store});
+    }
+  }
+  return pass;
+}
+
 namespace {
 
 // Parent of a node in a binary tree with root 0: odd nodes are leaves, and the lowest set bit is

@@ -25,6 +25,18 @@ Pass recursive_pass(GroupShape shape, Sweep sweep);
 // Distances 1, 2 .. n/2 with the whole buffer, one chunk.
 Pass doubling_pass(GroupShape shape);
 
+// Member i to i + r in round r, what is for that one. n n chunks: i n + j goes from i to j.
+Pass shift_pass(GroupShape shape);
+// The same in nodes, with all that is for members of the other's place, then across nodes among
+// members of equal place.
+std::vector<Pass> shift_passes_by_node(GroupShape shape);
+// From the first member on to the next, n chunks one after the other.
+Pass chain_pass(GroupShape shape);
+// Distances n/2, n/4 .. 1 from those that have it, one chunk.
+Pass binomial_pass(GroupShape shape);
+// One round; chunk 2 i goes from member i to the one before, 2 i + 1 to the one after.
+Pass neighbour_pass(GroupShape shape);
+
 // Up two complementary binary trees and down again, two chunks: each member of a node in a chain
 // that ends at the node's first member. No node has more than two children in both together, so
 // that both directions of its link are used evenly.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/collectives/collective.hpp"
+#include "schedule/collectives/counts.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "schedule/collectives/collective.hpp"
+#include "schedule/collectives/counts.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold::tests {

@@ -52,9 +52,9 @@ Timing together_timed(const World& world, const std::function<void()>& work, dou
 class Line {
  public:
   Line(std::int64_t ranks, std::int64_t members, CollectiveKind kind, TransportKind transport)
-      : channel_{row_of(kind).most_members == 2 ? Axis::pipe : Axis::x, "",
-                 row_of(kind).most_members == 2 ? Group::after_even : Group::line},
-        channels_(row_of(kind).most_members == 2 ? ProcessGrid(1, 1, 1, ranks / members, members)
+      : channel_{row_of(kind).motion == Motion::one_way ? Axis::pipe : Axis::x, "",
+                 row_of(kind).motion == Motion::one_way ? Group::after_even : Group::line},
+        channels_(row_of(kind).motion == Motion::one_way ? ProcessGrid(1, 1, 1, ranks / members, members)
                                                  : ProcessGrid(members, 1, 1, ranks / members),
                   {channel_}, transport, ProgressMode::tiles, memory_) {}
 
@@ -97,7 +97,7 @@ void measure_collectives(Measurements& measurements, TransportKind transport) {
   for (const std::int64_t members : groups(world.size())) {
     for (const KindRow& row : collective_rows) {
       const CollectiveKind kind = row.kind;
-      if (row.most_members > 0 && members > row.most_members) continue;
+      if (row.motion == Motion::one_way && members > 2) continue;
       Line line(world.size(), members, kind, transport);
       for (std::int64_t bytes = smallest; bytes <= largest; bytes *= factor) {
         measurements.want({{"kind", "collective"},
