@@ -132,9 +132,10 @@ std::vector<Crowding> read_crowding(const FactTable& table) {
 CollectiveKind kind_in(const FactTable& row) {
   const std::string word = row.text("kind");
   if (const auto kind = kind_named(word, collective_rows)) return *kind;
-  row.refuse("kind",
-             fmt::format("is \"{}\", but it must be all-gather, reduce-scatter, all-reduce or send",
-                         word));
+  std::string known;
+  for (const KindRow& one : collective_rows)
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  row.refuse("kind", fmt::format("is \"{}\", but it must be one of {}", word, known));
 }
 
 // Rows of one group stand together.

@@ -34,6 +34,7 @@ void add_collectives_verb(CLI::App& app, Action& action) {
     std::string platform, library;
     std::int64_t devices = 2;
     std::int64_t stride = 1;
+    std::vector<double> parts;
     bool json = false;
     std::string measured;
     std::vector<std::string> only;
@@ -41,9 +42,9 @@ void add_collectives_verb(CLI::App& app, Action& action) {
   const auto typed = std::make_shared<Typed>();
   CLI::App* verb = app.add_subcommand("collectives", "Time collectives by size and algorithm");
   verb->footer(
-      "Microseconds and bus bandwidth of all-gather, reduce-scatter and all-reduce in one group "
-      "of\n"
-      "devices, while the groups between its members do the same.\n\n"
+      "Microseconds and bus bandwidth of all-gather, reduce-scatter, all-reduce, all-to-all,\n"
+      "broadcast and an exchange with neighbours in one group of devices, while the groups\n"
+      "between its members do the same. With --parts, of an all-to-all of unequal parts, too.\n\n"
       "Example, the groups of eight that lie in eight nodes of Frontier:\n"
       "  fourfold collectives --platform frontier --devices 8 --stride 8\n\n"
       "With --measured, how far the model is from measurements instead: a CSV with the columns "
@@ -59,11 +60,16 @@ void add_collectives_verb(CLI::App& app, Action& action) {
   verb->add_option("--stride", typed->stride, "distance between neighbours, in devices")
       ->capture_default_str()
       ->check(whole_number(1));
+  CLI::Option* parts =
+      verb->add_option("--parts", typed->parts,
+                       "LIST: how much all send to each member, as 4,1,1,2; of any unit")
+          ->delimiter(',');
   CLI::Option* json = verb->add_flag("--json", typed->json, "print one line of JSON");
   CLI::Option* measured =
       verb->add_option("--measured", typed->measured, "FILE: a CSV of measurements")
           ->excludes(devices)
-          ->excludes(json);
+          ->excludes(json)
+          ->excludes(parts);
   verb->add_option("--only", typed->only, "COLUMN=VALUE: rows of --measured that have it")
       ->needs(measured);
   verb->callback([typed, devices, measured, &action] {
@@ -77,7 +83,8 @@ void add_collectives_verb(CLI::App& app, Action& action) {
             collective_errors(platform, typed->measured, cells_of(typed->only))));
         return 0;
       }
-      const CollectiveTable table = collective_table(platform, typed->devices, typed->stride);
+      const CollectiveTable table =
+          collective_table(platform, typed->devices, typed->stride, typed->parts);
       print(typed->json ? collective_json(table) : collective_text(table));
       return 0;
     };

@@ -3,32 +3,43 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "platforms/network/axis_rate.hpp"
+#include "platforms/network/exchange.hpp"
 #include "scaling/words/text_table.hpp"
+#include "schedule/collectives/counts.hpp"
 
 namespace fourfold::inline scaling::inline text {
 namespace {
 
 constexpr double giga = 1e9;
 constexpr double micro = 1e-6;
-constexpr std::array shown_algorithms{CollectiveAlgorithm::ring, CollectiveAlgorithm::tree,
-                                      CollectiveAlgorithm::recursive,
-                                      CollectiveAlgorithm::hierarchical};
+
+// The columns of a kind: what goes around has those of an all-reduce.
+std::vector<CollectiveAlgorithm> shown(CollectiveKind kind) {
+  using enum CollectiveAlgorithm;
+  if (row_of(kind).motion == Motion::around) return {ring, tree, recursive, hierarchical};
+  std::vector<CollectiveAlgorithm> own;
+  for (CollectiveAlgorithm algorithm : {ring, pairwise, recursive, hierarchical}) {
+    if (row_of(kind).algorithms.contains(algorithm)) own.push_back(algorithm);
+  }
+  return own;
+}
 
 // 1 KiB to 2 GiB.
 constexpr std::int64_t smallest_buffer = std::int64_t{1} << 10;
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 31;
 constexpr std::int64_t buffer_step = 8;
 
-CollectiveRow row_of(const CollectiveLibrary& library, const CollectiveTask& task) {
+CollectiveRow priced(const CollectiveLibrary& library, const CollectiveTask& task) {
   const CollectiveChoice free = choose_collective(library, task, {});
-  CollectiveRow row{task.kind, task.buffer, {}};
-  for (CollectiveAlgorithm algorithm : shown_algorithms) {
+  CollectiveRow row{task.kind, task.buffer, task.link_rate, {}};
+  for (CollectiveAlgorithm algorithm : shown(task.kind)) {
     CollectiveCell cell;
     cell.algorithm = algorithm;
     cell.refusal = misfit(task.kind, algorithm, task.shape);
@@ -57,13 +68,17 @@ std::string size_text(Bytes buffer) {
 std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
   TextTable text;
   text.columns = {{name(kind), "bytes", Align::right}};
-  for (CollectiveAlgorithm algorithm : shown_algorithms) {
+  for (CollectiveAlgorithm algorithm : shown(kind)) {
     text.columns.push_back({name(algorithm), "us"});
     text.columns.push_back({"", "GB/s"});
   }
   std::set<std::string> refusals;
   for (const CollectiveRow& row : table.rows) {
     if (row.kind != kind) continue;
+    if (goes_by_pairs(row_of(kind).motion)) {
+      refusals.insert(
+          fmt::format("links give the busiest member {:.1f} GB/s", row.link_rate.value / giga));
+    }
     std::vector<std::string> cells{size_text(row.buffer)};
     for (const CollectiveCell& cell : row.cells) {
       if (!cell.refusal.empty()) {
@@ -85,7 +100,7 @@ std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
 }  // namespace
 
 CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
-                                 std::int64_t stride) {
+                                 std::int64_t stride, const std::vector<double>& parts) {
   if (devices < 2) {
     throw std::runtime_error("a collective needs at least 2 devices, not " +
                              std::to_string(devices));
@@ -103,14 +118,22 @@ CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
   table.library = platform.library.name;
   table.shape = packed_group(devices, stride, platform.node.devices);
   table.link_rate = AxisRates(platform).rate(stride, devices, devices * stride);
-  for (const KindRow& row : around_rows) {
+  const double skewed = parts.empty() ? 1.0 : skew(parts, devices);
+  for (const KindRow& row : collective_rows) {
+    const bool unequal = row.kind == CollectiveKind::all_to_all_v;
+    if (row.motion == Motion::one_way || (unequal && parts.empty())) continue;
+    const BytesPerSecond link_rate =
+        goes_by_pairs(row.motion)
+            ? exchange_rate(platform, row.motion, {stride, devices, devices * stride})
+            : table.link_rate;
     for (std::int64_t bytes = smallest_buffer; bytes <= largest_buffer; bytes *= buffer_step) {
       const CollectiveTask task{row.kind,
                                 {static_cast<double>(bytes)},
                                 table.shape,
-                                table.link_rate,
-                                table.shape.stride * table.shape.members};
-      table.rows.push_back(row_of(platform.library, task));
+                                link_rate,
+                                table.shape.stride * table.shape.members,
+                                unequal ? skewed : 1.0};
+      table.rows.push_back(priced(platform.library, task));
     }
   }
   return table;
@@ -122,8 +145,9 @@ std::string collective_text(const CollectiveTable& table) {
       "time in us and bus bandwidth as nccl-tests define it; * is what the library chooses\n",
       table.shape.members, table.platform, table.shape.stride, table.shape.nodes,
       table.shape.nodes == 1 ? "node" : "nodes", table.library, table.link_rate.value / giga);
-  for (const KindRow& row : around_rows) {
-    text.append("\n").append(kind_text(table, row.kind));
+  for (const KindRow& row : collective_rows) {
+    const bool shown = std::ranges::count(table.rows, row.kind, &CollectiveRow::kind) > 0;
+    if (shown) text.append("\n").append(kind_text(table, row.kind));
   }
   return text;
 }

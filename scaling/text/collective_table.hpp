@@ -16,7 +16,7 @@ struct CollectiveCell {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   std::string refusal;
   CollectiveChoice choice;
-  BytesPerSecond bus_bandwidth;  // as nccl-tests define it: (n-1)/n S / t, all-reduce twice that
+  BytesPerSecond bus_bandwidth;  // as nccl-tests define it: part_sent() of the buffer / t
   // Whether it is what the library would choose.
   bool automatic = false;
 };
@@ -24,22 +24,24 @@ struct CollectiveCell {
 struct CollectiveRow {
   CollectiveKind kind = CollectiveKind::all_gather;
   Bytes buffer;
-  std::vector<CollectiveCell> cells;  // ring, tree, recursive, hierarchical
+  BytesPerSecond link_rate;           // that links give the busiest member
+  std::vector<CollectiveCell> cells;  // ring, tree, recursive, hierarchical; or what moves by
 };
 
 struct CollectiveTable {
   std::string platform;
   std::string library;
   GroupShape shape;
-  BytesPerSecond link_rate;
+  BytesPerSecond link_rate;         // of rings
   std::vector<CollectiveRow> rows;  // by kind, then by size
 };
 
 // `devices` members, `stride` apart on packed nodes, while the stride - 1 groups between them do
-// the same. Throws std::runtime_error with a sentence if there are fewer than two members or more
-// devices than the machine has.
+// the same. `parts`: how much all send to each member in an all-to-all of unequal parts, of any
+// unit; none: without it. Throws std::runtime_error with a sentence if there are fewer than two
+// members or more devices than the machine has, std::invalid_argument as skew() does.
 CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
-                                 std::int64_t stride);
+                                 std::int64_t stride, const std::vector<double>& parts = {});
 
 std::string collective_text(const CollectiveTable& table);
 std::string collective_json(const CollectiveTable& table);  // one line

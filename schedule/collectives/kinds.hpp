@@ -66,6 +66,11 @@ enum class Motion : std::uint8_t {
   neighbours  // each to the one before and the one after; the ends have one neighbour
 };
 
+// Whether it loads links pair by pair; else as a ring does, or a message.
+constexpr bool goes_by_pairs(Motion motion) {
+  return motion == Motion::pairs || motion == Motion::neighbours;
+}
+
 struct KindRow {
   CollectiveKind kind;
   const char* name;   // "all-gather", as people type it

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "platforms/network/exchange.hpp"
 #include "schedule/fold/pieces.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/conditions/conditions.hpp"
@@ -300,11 +301,14 @@ class Lowering {
       program_.collectives.push_back({number, c.kind, {}, {}});
       return;
     }
+    const Motion motion = row_of(c.kind).motion;
     const CollectiveTask task{
         c.kind,
         {sizes.bytes[static_cast<std::size_t>(c.buffer)]},
         shape,
-        rates_[static_cast<std::size_t>(number)],
+        goes_by_pairs(motion) ? exchange_rate(target_.platform, motion,
+                                              {shape.stride, shape.members, target_.grid.size()})
+                              : rates_[static_cast<std::size_t>(number)],
         std::min<std::int64_t>(target_.grid.size(), target_.platform.node.devices)};
     const CollectiveChoice choice =
         choose_collective(target_.platform.library, task,
@@ -312,8 +316,12 @@ class Lowering {
     program_.collectives.push_back({number, c.kind, choice.cost, choice.uncontended,
                                     choice.algorithm, choice.protocol,
                                     interference_of(target_.platform, choice)});
-    widen(program_.loads[first_load_ + static_cast<std::size_t>(number)],
-          rate_alone(program_.collectives.back()));
+    ChannelLoad& load = program_.loads[first_load_ + static_cast<std::size_t>(number)];
+    if (goes_by_pairs(motion)) {
+      load = {};  // plateaus are of rings
+    } else {
+      widen(load, rate_alone(program_.collectives.back()));
+    }
   }
 
   void add(const Body& body, const Folded& folded) {

@@ -24,10 +24,8 @@ void require_sound(Bytes buffer, BytesPerSecond link_rate) {
   }
 }
 
-Bytes sent_by_member(const CollectiveCounts& ring, Bytes buffer) {
-  // Every member of a ring sends one chunk a round.
-  return buffer * (static_cast<double>(ring.hops_across + ring.hops_in_node) /
-                   static_cast<double>(ring.chunks));
+Bytes sent_by_member(const CollectiveCounts& counts, Bytes buffer) {
+  return buffer * (static_cast<double>(counts.sent_by_member) / static_cast<double>(counts.chunks));
 }
 
 CollectiveChoice faster(const CollectiveChoice& a, const CollectiveChoice& b) {
@@ -47,6 +45,32 @@ CollectiveChoice best_pairwise(const CollectiveForms& forms, CollectiveAlgorithm
                 forms.pairwise(algorithm, pairs, task.buffer, WireProtocol::simple));
 }
 
+CollectiveChoice best_exchange(const CollectiveForms& forms, CollectiveAlgorithm algorithm,
+                               const CollectiveTask& task) {
+  const CollectiveCounts exchanged = counts(task.kind, algorithm, task.shape);
+  const Bytes payload = task.buffer * (part_sent(task.kind, task.shape.members) * task.skew);
+  return faster(forms.exchange(algorithm, exchanged, payload, WireProtocol::low_latency),
+                forms.exchange(algorithm, exchanged, payload, WireProtocol::simple));
+}
+
+// What the library does by itself.
+CollectiveChoice untuned(const CollectiveLibrary& library, const CollectiveTask& task) {
+  const KindRow& kind = row_of(task.kind);
+  if (!kind.algorithms.contains(CollectiveAlgorithm::ring)) {
+    return forced_collective(library, CollectiveAlgorithm::pairwise, task);
+  }
+  require_sound(task.buffer, task.link_rate);
+  const CollectiveCounts ring = counts(task.kind, CollectiveAlgorithm::ring, task.shape);
+  if (task.shape.members == 1) return {};
+
+  const CollectiveForms forms(library, task.shape, task.link_rate);
+  const Bytes payload = sent_by_member(ring, task.buffer);
+  const CollectiveChoice best =
+      faster(forms.ring_low_latency(ring, payload), forms.ring_simple(ring, payload));
+  if (!kind.algorithms.contains(CollectiveAlgorithm::tree) || task.shape.nodes == 1) return best;
+  return faster(best, best_tree(forms, task));
+}
+
 }  // namespace
 
 const char* name(WireProtocol protocol) {
@@ -60,16 +84,7 @@ Seconds uncontended(const CollectiveCost& cost, BytesPerSecond link_rate) {
 
 CollectiveChoice choose_collective(const CollectiveLibrary& library, CollectiveKind kind,
                                    Bytes buffer, GroupShape shape, BytesPerSecond link_rate) {
-  require_sound(buffer, link_rate);
-  const CollectiveCounts ring = counts(kind, CollectiveAlgorithm::ring, shape);
-  if (shape.members == 1) return {};
-
-  const CollectiveForms forms(library, shape, link_rate);
-  const Bytes payload = sent_by_member(ring, buffer);
-  const CollectiveChoice best =
-      faster(forms.ring_low_latency(ring, payload), forms.ring_simple(ring, payload));
-  if (kind != CollectiveKind::all_reduce || shape.nodes == 1) return best;
-  return faster(best, best_tree(forms, {kind, buffer, shape, link_rate}));
+  return untuned(library, {kind, buffer, shape, link_rate});
 }
 
 CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveAlgorithm algorithm,
@@ -93,8 +108,11 @@ CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveA
     case CollectiveAlgorithm::recursive_doubling:
       return best_pairwise(forms, algorithm, task);
     case CollectiveAlgorithm::hierarchical:
+      if (row_of(task.kind).motion == Motion::pairs) return best_exchange(forms, algorithm, task);
       return faster(forms.hierarchical(whole, task.buffer, WireProtocol::low_latency),
                     forms.hierarchical(whole, task.buffer, WireProtocol::simple));
+    case CollectiveAlgorithm::pairwise:
+      return best_exchange(forms, algorithm, task);
   }
   throw std::logic_error("collective: an algorithm without a cost");
 }
@@ -220,7 +238,7 @@ CollectiveChoice choose_collective(const CollectiveLibrary& library, const Colle
     if (const auto known = as_measured(library, task); known) return *known;
     if (const auto known = as_measured_over_nodes(library, task); known) return *known;
   }
-  return choose_collective(library, task.kind, task.buffer, task.shape, task.link_rate);
+  return untuned(library, task);
 }
 
 CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,

@@ -23,12 +23,12 @@ struct CollectiveChoice {
 };
 
 // The fastest of ring and tree (all-reduce over several nodes only), low latency and simple, as the
-// library's own tuning would pick it, when links give the group's ring `link_rate` bytes/s a
-// member. `buffer` is counted as nccl-tests counts it: what an all-gather puts out in one member,
-// what a reduce-scatter takes in, what an all-reduce works on. A group of one costs nothing: all
-// zero. Never faster for more bytes, less link rate, or more nodes with equally many members each.
-// Throws std::invalid_argument: negative buffer, link rate not above zero, impossible shape, or a
-// library without a plateau for this kind of group.
+// library's own tuning would pick it; pairwise where nothing goes around. Links give the busiest
+// member of the group `link_rate` bytes/s. `buffer` is counted as nccl-tests counts it: what an
+// all-gather puts out in one member, what a reduce-scatter takes in, what others work on. A group
+// of one costs nothing: all zero. Never faster for more bytes, less link rate, or more nodes with
+// equally many members each. Throws std::invalid_argument: negative buffer, link rate not above
+// zero, impossible shape, or a library without a plateau for this kind of group.
 CollectiveChoice choose_collective(const CollectiveLibrary& library, CollectiveKind kind,
                                    Bytes buffer, GroupShape shape, BytesPerSecond link_rate);
 
@@ -39,6 +39,7 @@ struct CollectiveTask {
   GroupShape shape;
   BytesPerSecond link_rate;
   std::int64_t devices = 0;  // of the job, in the group's node: all of them do the same
+  double skew = 1.0;         // of unequal parts: the largest over the mean
 };
 
 // By this algorithm, in the faster protocol; a recursive all-reduce is the faster of halving and

@@ -158,6 +158,39 @@ CollectiveChoice CollectiveForms::hierarchical(const CollectiveCounts& counts, B
                      {base_, work.in_node, hops(counts, library_.simple), work.across, work.cap});
 }
 
+CollectiveChoice CollectiveForms::exchange(CollectiveAlgorithm algorithm,
+                                           const CollectiveCounts& counts, Bytes payload,
+                                           WireProtocol wire) const {
+  const bool flagged = wire == WireProtocol::low_latency;
+  const Protocol& protocol = flagged ? library_.low_latency : library_.simple;
+  const std::int64_t per_node = shape_.members / shape_.nodes;
+  // In chunks; what is sent by way of others counts as sent once.
+  const auto sent = static_cast<double>(std::min(counts.chunks - 1, counts.sent_by_member));
+  const auto inside = static_cast<double>(counts.sent_by_member - counts.sent_across_by_member);
+  BytesPerSecond cap = plateau_ * fraction(protocol);
+  Seconds in_node;
+  if (across_) {
+    const BytesPerSecond alone = interpolated(library_.across, 1.0) * static_cast<double>(per_node);
+    cap = std::min(alone, plateau_) *
+          (fraction(protocol) * sent / static_cast<double>(counts.sent_by_node));
+    if (inside > 0.0 && per_node > 1) {
+      const BytesPerSecond node =
+          plateau_in_node(library_, per_node, shape_.stride) * protocol.bandwidth_fraction_in_node;
+      if (algorithm == CollectiveAlgorithm::hierarchical) {
+        in_node = payload * (inside / sent) / node;
+      } else {
+        cap = std::min(cap, node * (sent / inside));
+      }
+    }
+  }
+  if (flagged) {
+    return finished(algorithm, wire,
+                    {base_ + hops(counts, protocol) + in_node, payload * low_latency_wire,
+                     cap * low_latency_wire});
+  }
+  return overlapping(algorithm, {base_, in_node, hops(counts, protocol), payload, cap});
+}
+
 CollectiveChoice CollectiveForms::pairwise(CollectiveAlgorithm algorithm,
                                            const CollectiveCounts& counts, Bytes buffer,
                                            WireProtocol wire) const {

@@ -20,9 +20,19 @@
 //   hierarchical, simple       base + ((k ((N-1) a + (g-1) i))^q + (W / P + V / C)^q)^(1/q)
 //   recursive                  base + k (log2 N c a + log2 g i) + W / (f P) + V / (f C)
 //   recursive doubling         base + log2 N c a + log2 g i + log2 g S / (f P) + g log2 N S / (f C)
-// An exchange waits for the one before it, so that latency and bandwidth of recursive ones add up.
+// An exchange waits for the one before it, so that latency and bandwidth of recursive ones add up;
+// so a broadcast's, with log2 n sends of the first member.
+//
+// Pairs and neighbours send in node and across side by side. A member sends W bytes, of which its
+// node puts w across and its busiest member u, so that it can send at R = min(C W / w,
+// P W / (W - u)), as C and P have it:
+//   pairwise, low latency      base + hops + W / (f R)
+//   pairwise, simple           base + (hops^q + (W / R)^q)^(1/q)
+//   hierarchical               the same with R = C W / w, after the stage in node at f P
+// where hops are the rounds of one member, across or in node (schedule/collectives/counts.hpp).
 #pragma once
 
+#include "schedule/collectives/counts.hpp"
 #include "sim/cost/protocol.hpp"
 
 namespace fourfold::inline sim::inline cost {
@@ -46,6 +56,9 @@ class CollectiveForms {
   // Recursive halving and doubling, or doubling of whole buffers, as `algorithm` says.
   CollectiveChoice pairwise(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
                             Bytes buffer, WireProtocol wire) const;
+  // Pairs or neighbours, pairwise or hierarchical; `payload`: bytes that the busiest member sends.
+  CollectiveChoice exchange(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
+                            Bytes payload, WireProtocol wire) const;
   // A ring over nodes of which the whole time was measured.
   CollectiveChoice measured(Bytes payload, Seconds whole) const;
 

@@ -13,6 +13,7 @@
 #include "platforms/node/node_graph.hpp"
 #include "platforms/node/rings.hpp"
 #include "sim/replay/issue_stream.hpp"
+#include "sim/replay/load.hpp"
 #include "sim/replay/paces.hpp"
 #include "sim/replay/strands.hpp"
 
@@ -71,11 +72,17 @@ std::string listing(const TimedProgram& program, const ProcessGrid& grid, const 
     fmt::format_to(out, "class {} {:.17g} {:.17g} {:.17g} {}\n", i, cost.delay.value,
                    cost.work.value, cost.rate_cap.value, ring_steps(collective.kind, members));
   }
+  const std::vector<Motion> motions = channel_motions(program);
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     if (stream.posts[c].empty()) continue;
     for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
       const std::vector<std::int64_t> line = grid.line(rank, program.channels[c].axis);
       if (line.front() != rank) continue;
+      if (goes_by_pairs(motions[c])) {
+        fmt::format_to(out, "{} {} {}\n", motions[c] == Motion::pairs ? "pairs" : "line",
+                       name(program.channels[c]), fmt::join(line, " "));
+        continue;
+      }
       for (const RankRing& ring : rings_of(line, platform)) {
         fmt::format_to(out, "ring {} {:.17g} {}\n", name(program.channels[c]), ring.share,
                        fmt::join(ring.ranks, " "));

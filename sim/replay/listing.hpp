@@ -16,6 +16,8 @@ namespace fourfold::inline sim::inline replay {
 //   ranks 16
 //   class 3 1.2e-4 8e6 2e10 6       number, delay s, bytes a member sends, bytes/s at most, steps
 //   ring z_gather 0.5 0 4 8 12      channel, part of the bytes, ranks in the order of the ring
+//   pairs x_exchange 0 1 2 3        instead of rings: each sends to each of the others, at once
+//   line x_halo 0 1 2 3             each to the one before and the one after
 //   pace 7 1                        rank 7 computes what stands second, others what stands first
 //   compute 1.5e-3 3e-3             from here on: what every rank does, in order
 //   post z_gather 3                 a collective of class 3

@@ -8,8 +8,11 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "platforms/network/exchange.hpp"
 #include "sim/replay/strands.hpp"
 
 namespace fourfold::inline sim::inline replay {
@@ -59,10 +62,17 @@ std::vector<Footprint> merged(std::span<Footprint> loads, std::int32_t first,
   return parts;
 }
 
+Motion motion_of(ChannelNumber channel, const ChannelWork& work) {
+  return work.motions.empty() ? Motion::around : work.motions[static_cast<std::size_t>(channel)];
+}
+
 Footprint footprint_of(std::int32_t communicator, const Communicators& communicators,
-                       const Ground& ground) {
+                       const Ground& ground, Motion motion) {
   const ChannelNumber channel = communicators.channel(communicator);
   const std::vector<std::int64_t> members = members_of(communicator, communicators, ground.mapping);
+  if (goes_by_pairs(motion)) {
+    return exchange_footprint(ground.topology, motion, members, channel);
+  }
   return communicators.one_way(channel) ? message_footprint(ground.topology, ground.platform,
                                                             {members[0], members[1]}, channel)
                                         : ground.topology.ring_footprint(members, channel);
@@ -70,9 +80,11 @@ Footprint footprint_of(std::int32_t communicator, const Communicators& communica
 
 // What moves for itself.
 std::vector<Footprint> parts_of(std::int32_t communicator, const Communicators& communicators,
-                                const Ground& ground) {
+                                const Ground& ground, Motion motion) {
   const ChannelNumber channel = communicators.channel(communicator);
-  if (communicators.one_way(channel)) return {footprint_of(communicator, communicators, ground)};
+  if (communicators.one_way(channel) || goes_by_pairs(motion)) {
+    return {footprint_of(communicator, communicators, ground, motion)};
+  }
   return ring_parts(ground.topology, ground.platform,
                     members_of(communicator, communicators, ground.mapping), channel);
 }
@@ -141,6 +153,26 @@ class Plateaus {
 
 }  // namespace
 
+std::vector<Motion> channel_motions(const TimedProgram& program) {
+  std::vector<Motion> motions(program.channels.size(), Motion::around);
+  std::vector<bool> known(motions.size(), false);
+  for (const TimedCollective& collective : program.collectives) {
+    const auto channel = static_cast<std::size_t>(collective.channel);
+    const Motion motion = row_of(collective.kind).motion;
+    const bool alike =
+        goes_by_pairs(motion) ? motion == motions[channel] : !goes_by_pairs(motions[channel]);
+    if (known[channel] && !alike) {
+      throw std::invalid_argument("Channel " + name(program.channels[channel]) + " carries " +
+                                  with_article(name(collective.kind)) +
+                                  " beside collectives that load other links: give it a channel of "
+                                  "its own.");
+    }
+    motions[channel] = motion;
+    known[channel] = true;
+  }
+  return motions;
+}
+
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work) {
   std::vector<double> capacities;
   for (std::int32_t link = 0; link < ground.topology.link_count(); ++link) {
@@ -150,7 +182,8 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
   std::vector<double> bounds;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     bounds.push_back(work.caps[communicators.channel(c)]);
-    footprints.push_back(footprint_of(c, communicators, ground));
+    footprints.push_back(
+        footprint_of(c, communicators, ground, motion_of(communicators.channel(c), work)));
   }
   ground.faults.refuse_idle(footprints);
   std::vector<double> bytes(capacities.size(), 0.0);
@@ -178,7 +211,8 @@ Load load_of(const Communicators& communicators, const Ground& ground, const Cha
     if (may_be_held_up[c] == 0) {
       edges.push_back(std::move(footprints[c]));
     } else {
-      for (Footprint& edge : parts_of(c, communicators, ground)) {
+      for (Footprint& edge :
+           parts_of(c, communicators, ground, motion_of(communicators.channel(c), work))) {
         ground.faults.reroute(edge);
         edges.push_back(std::move(edge));
       }

@@ -8,6 +8,7 @@
 #include "platforms/mapping.hpp"
 #include "platforms/network/topology.hpp"
 #include "sim/conditions/link_faults.hpp"
+#include "sim/cost/timed_program.hpp"
 #include "sim/replay/communicators.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/incidence.hpp"
@@ -37,7 +38,12 @@ struct ChannelWork {
   std::vector<double> caps;               // by channel
   std::vector<std::vector<double>> sent;  // by stage and channel
   std::vector<ChannelLoad> loads = {};    // by channel; none: no plateau is shared
+  std::vector<Motion> motions = {};       // by channel; none: all go around
 };
+
+// How the collectives of each channel move. Throws std::invalid_argument with a sentence where some
+// go pair by pair and others do not.
+std::vector<Motion> channel_motions(const TimedProgram& program);
 
 Load load_of(const Communicators& communicators, const Ground& ground, const ChannelWork& work);
 

@@ -66,15 +66,18 @@ std::vector<double> largest_caps(const TimedProgram& program) {
 // The strands of all communicators, in their order; none where flows carry the collectives.
 std::vector<StrandedRing> rings_of(const Communicators& communicators, const Mapping& mapping,
                                    const Topology& topology, const Platform& platform,
-                                   Carrier carrier) {
+                                   const std::vector<Motion>& motions, Carrier carrier) {
   std::vector<StrandedRing> rings;
   if (carrier == Carrier::flows) return rings;
   std::int64_t next = 0;
   for (std::int32_t c = 0; c < communicators.count(); ++c) {
     const ChannelNumber channel = communicators.channel(c);
     const std::vector<std::int64_t> members = members_of(c, communicators, mapping);
+    const Motion motion = motions[static_cast<std::size_t>(channel)];
     rings.push_back({next,
-                     communicators.one_way(channel)
+                     goes_by_pairs(motion)
+                         ? exchange_strands(topology, platform, motion, members, channel)
+                     : communicators.one_way(channel)
                          ? message_strands(topology, platform, {members[0], members[1]}, channel)
                          : ring_strands(topology, platform, members, channel),
                      communicators.members(channel)});
@@ -122,10 +125,12 @@ class Job {
                        crews_in_stage(program, grid)),
         faults_(options.faults, topology_, platform),
         load_(load_of(communicators_, {platform, topology_, mapping_, faults_},
-                      {largest_caps(program), sent_by_channel(program), program.loads})),
+                      {largest_caps(program), sent_by_channel(program), program.loads,
+                       channel_motions(program)})),
         classes_(device_classes(grid, options.compute_factors)),
         paces_(program, options.compute_factors),
-        rings_(rings_of(communicators_, mapping_, topology_, platform, options.carrier)),
+        rings_(rings_of(communicators_, mapping_, topology_, platform, channel_motions(program),
+                        options.carrier)),
         machine_(options.carrier == Carrier::flows ? Machine()
                                                    : Machine(topology_, all_strands(rings_))) {}
 

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <variant>
 
+#include "schedule/collectives/counts.hpp"
+
 namespace fourfold::inline sim::inline replay {
 
 namespace {
@@ -165,6 +167,7 @@ std::vector<Footprint> node_parts(const Topology& topology, const Platform& plat
 }  // namespace
 
 std::int32_t ring_steps(CollectiveKind kind, std::int64_t members) {
+  if (!row_of(kind).algorithms.contains(CollectiveAlgorithm::ring)) return 1;
   const GroupShape in_one_node{members, 1, 1};
   return static_cast<std::int32_t>(
       counts(kind, CollectiveAlgorithm::ring, in_one_node).hops_in_node);
@@ -216,6 +219,26 @@ std::vector<Strand> message_strands(const Topology& topology, const Platform& pl
   std::vector<Strand> strands{{ends.from, ends.to, {}, 1.0}};
   topology.minimal_route(ends.from, ends.to, strands.front().links);
   refuse_several_paths(strands, message_footprint(topology, platform, ends, channel), platform);
+  return strands;
+}
+
+std::vector<Strand> exchange_strands(const Topology& topology, const Platform& platform,
+                                     Motion motion, const std::vector<std::int64_t>& members,
+                                     ChannelNumber channel) {
+  const std::size_t n = members.size();
+  const bool all = motion == Motion::pairs;
+  const double share = 1.0 / static_cast<double>(std::min<std::size_t>(n - 1, all ? n : 2));
+  std::vector<Strand> strands;
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = 0; b < n; ++b) {
+      const std::size_t apart = a < b ? b - a : a - b;
+      if (apart == 0 || (!all && apart > 1)) continue;
+      for (Strand strand : message_strands(topology, platform, {members[a], members[b]}, channel)) {
+        strand.share = share;
+        strands.push_back(std::move(strand));
+      }
+    }
+  }
   return strands;
 }
 

@@ -18,7 +18,8 @@ struct Strand {
   double share = 1.0;
 };
 
-// Steps that a ring of so many members takes, each of them sending one chunk.
+// Steps that a ring of so many members takes, each of them sending one chunk; one of what does not
+// go around a ring.
 std::int32_t ring_steps(CollectiveKind kind, std::int64_t members);
 
 // The strands of Topology::ring_footprint(members, channel): inside nodes one per link, between
@@ -38,6 +39,10 @@ struct MessageEnds {
   std::int64_t from = 0;
   std::int64_t to = 0;
 };
+// One for each pair of exchange_footprint(), there and back. Throws as ring_strands.
+std::vector<Strand> exchange_strands(const Topology& topology, const Platform& platform,
+                                     Motion motion, const std::vector<std::int64_t>& members,
+                                     ChannelNumber channel);
 // What it loads, detours and all. A message there and one back load what a ring of two loads.
 Footprint message_footprint(const Topology& topology, const Platform& platform, MessageEnds ends,
                             ChannelNumber channel);

@@ -28,10 +28,12 @@ bool read_class(std::istringstream& words, Listing& listing) {
   return true;
 }
 
-bool read_ring(std::istringstream& words, Listing& listing) {
+bool read_ring(Ring::Kind kind, std::istringstream& words, Listing& listing) {
   std::string channel;
   Ring ring;
-  words >> channel >> ring.share;
+  ring.kind = kind;
+  words >> channel;
+  if (kind == Ring::Kind::ring) words >> ring.share;
   if (!words) return false;
   for (int rank = 0; words >> rank;) {
     if (rank < 0 || rank >= listing.ranks) return false;
@@ -74,7 +76,9 @@ bool read_line(const std::string& keyword, std::istringstream& words, Listing& l
   if (keyword == "ranks") return read_ranks(words, listing);
   if (keyword == "pace") return read_pace(words, listing);
   if (keyword == "class") return read_class(words, listing);
-  if (keyword == "ring") return read_ring(words, listing);
+  if (keyword == "ring") return read_ring(Ring::Kind::ring, words, listing);
+  if (keyword == "pairs") return read_ring(Ring::Kind::pairs, words, listing);
+  if (keyword == "line") return read_ring(Ring::Kind::line, words, listing);
   if (keyword == "compute" && listing.ranks > 0) return read_compute(words, listing);
   Step step;
   if (keyword == "post" || keyword == "wait") {

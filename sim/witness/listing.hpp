@@ -13,7 +13,11 @@ struct Class {
   int steps = 1;
 };
 
+// What a group of ranks does: passes on to the next one, sends to all others, or to both
+// neighbours.
 struct Ring {
+  enum class Kind { ring, pairs, line };
+  Kind kind = Kind::ring;
   double share = 1.0;  // of the bytes
   std::vector<int> ranks;
 };

@@ -38,7 +38,8 @@ constexpr int done_tag = 1001;
 
 enum class Start { free, barrier };
 
-// One process per device on this channel: its place in each ring.
+// One process per device on this channel: whom it receives from and sends to, in each ring, of
+// pairs at each distance, or in both directions of a line.
 struct Place {
   double share = 1.0;
   int previous = 0;  // world ranks
@@ -53,8 +54,21 @@ std::vector<Place> places_of(const Listing& listing, int channel, int device) {
     if (here == ring.ranks.end()) continue;
     const std::size_t n = ring.ranks.size();
     const std::size_t place = here - ring.ranks.begin();
-    places.push_back(
-        {ring.share, first + ring.ranks[(place + n - 1) % n], first + ring.ranks[(place + 1) % n]});
+    const auto rank = [&](std::size_t at) { return first + ring.ranks[at % n]; };
+    if (ring.kind == Ring::Kind::ring) {
+      places.push_back({ring.share, rank(place + n - 1), rank(place + 1)});
+    } else if (ring.kind == Ring::Kind::pairs) {
+      for (std::size_t shift = 1; shift < n; ++shift) {
+        places.push_back(
+            {1.0 / static_cast<double>(n - 1), rank(place + n - shift), rank(place + shift)});
+      }
+    } else {
+      const int before = place > 0 ? rank(place - 1) : MPI_PROC_NULL;
+      const int after = place + 1 < n ? rank(place + 1) : MPI_PROC_NULL;
+      const double share = n > 2 ? 0.5 : 1.0;
+      places.push_back({share, before, after});
+      places.push_back({share, after, before});
+    }
   }
   return places;
 }

@@ -72,6 +72,22 @@ class Witness : public ::testing::Test {
     return value;
   }
 
+  Answers walk(const TimedProgram& program, const ProcessGrid& grid, const Platform& platform,
+               const ReplayOptions& options) {
+    std::string hosts;
+    std::int64_t channels = 0;
+    for (const Channel& channel : program.channels) {
+      channels += grid.extent(channel.axis) > 1 ? 1 : 0;
+    }
+    for (std::int64_t i = 0; i < grid.size(); ++i) hosts += fmt::format("device-{}\n", i);
+    write("step.txt", listing(program, grid, platform, options.compute_factors));
+    write("hosts", hosts);
+    write("platform.xml", simgrid_xml(platform, grid.size()));
+    const std::int64_t processes = grid.size() * (1 + channels);
+    return {replay_step(program, grid, platform, options).outcome.total.value,
+            seconds(processes, "barrier"), seconds(processes, "")};
+  }
+
   // The witness knows neither that kernels slow collectives down nor plateaus that rings share.
   Answers compare(const Point& point, Platform platform) {
     platform.library.interference = 0.0;
@@ -80,20 +96,7 @@ class Witness : public ::testing::Test {
     ReplayOptions options;
     options.extent = ReplayExtent::full;
     options.compute_factors = compute_factors(point, Mapping::packed(point.grid.size()));
-    const std::string step = listing(program, point.grid, platform, options.compute_factors);
-    std::string hosts;
-    std::int64_t channels = 0;
-    for (const Channel& channel : program.channels) {
-      channels += point.grid.extent(channel.axis) > 1 ? 1 : 0;
-    }
-    for (std::int64_t i = 0; i < point.grid.size(); ++i) hosts += fmt::format("device-{}\n", i);
-    write("step.txt", step);
-    write("hosts", hosts);
-    write("platform.xml", simgrid_xml(platform, point.grid.size()));
-    const std::int64_t processes = point.grid.size() * (1 + channels);
-
-    Answers result{replay_step(program, point.grid, platform, options).outcome.total.value,
-                   seconds(processes, "barrier"), seconds(processes, "")};
+    const Answers result = walk(program, point.grid, platform, options);
 
     const double estimated = estimate_step(program).total.value;
     fmt::print(
@@ -207,6 +210,36 @@ TEST_F(Witness, SLOW_PerlmutterOn64Devices) {
   const Answers links = compare(point, platform);
 
   expect_explained(capped, links);
+}
+
+// Where links alone limit, a group of four and one of eight on two nodes; a broadcast goes around
+// rings, which the witness takes in one node only.
+TEST_F(Witness, WhatDoesNotGoAround) {
+  for (const char* machine : {"crossbar-shared", "perlmutter"}) {
+    const Platform platform = with_minimal_routes(machine);
+    for (std::int64_t members : {4, 8}) {
+      for (const KindRow& row : collective_rows) {
+        const bool wide_ring = row.motion == Motion::onward && members > platform.node.devices;
+        if (row.motion == Motion::around || row.motion == Motion::one_way || wide_ring) continue;
+        TimedProgram program;
+        program.channels = {{Axis::x, "exchange"}};
+        program.collectives = {{0, row.kind, {{1e-5}, {1e8}, {1e13}}, {1.0}}};
+        program.steps = {{StepKind::post, 0, 0, 0, {}}, {StepKind::wait, 0, -1, 0, {}}};
+        program.runs = {{0, 2, 1}};
+        program.cycles = {{0, 1, 1}};
+        ReplayOptions options;
+        options.extent = ReplayExtent::full;
+
+        const Answers both = walk(program, ProcessGrid(members, 1, 1, 1), platform, options);
+
+        fmt::print("{} of {} on {}: replay {:.6f} s, witness {:+.4f} %\n", row.name, members,
+                   machine, both.replayed, 100.0 * (both.free / both.replayed - 1.0));
+        EXPECT_GT(both.replayed, 1e-4) << row.name;
+        expect_near(both.replayed, both.met_at_barrier, rings_enter_freely);
+        expect_near(both.replayed, both.free, rings_enter_freely);
+      }
+    }
+  }
 }
 
 TEST_F(Witness, OneSlowDevice) {
