@@ -3,7 +3,7 @@
 //
 // Ours and theirs take turns within one benchmark, so that both see the same machine. A time is the
 // maximum over ranks from a common barrier; rank 0 reports. algbw and busbw as nccl-tests define
-// them: bytes of the whole buffer per second, and that times 2(n-1)/n (all-reduce) or (n-1)/n.
+// them: bytes of the whole buffer per second, and that times what part_sent() says.
 //
 //   mpirun -np 2 build/bin/bench-engine_collectives --benchmark_counters_tabular=true
 #include <algorithm>
@@ -33,7 +33,36 @@ struct Operands {
   }
 };
 
-void theirs(const CollectiveCall& call) {
+// What MPI calls a line that is not closed.
+MPI_Comm line() {
+  static const MPI_Comm made = [] {
+    const int extent = mpi_count(size_of(MPI_COMM_WORLD));
+    const int closed = 0;
+    MPI_Comm cart = MPI_COMM_NULL;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &closed, 0, &cart);
+    return cart;
+  }();
+  return made;
+}
+
+// Of an all-to-all of unequal parts: whole and half ones by turns, the same both ways.
+struct Parts {
+  std::vector<int> extents, firsts;
+
+  explicit Parts(std::int64_t piece) {
+    const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+    int first = 0;
+    for (std::int64_t other = 0; other < ranks; ++other) {
+      const bool whole = (rank_in(MPI_COMM_WORLD) + other) % 2 == 0;
+      extents.push_back(mpi_count(whole ? piece : piece / 2));
+      firsts.push_back(first);
+      first += extents.back();
+    }
+  }
+};
+
+void theirs(const CollectiveCall& call, const Parts& parts) {
+  const int ranks = mpi_count(size_of(MPI_COMM_WORLD));
   MPI_Request request = MPI_REQUEST_NULL;
   const int count = mpi_count(call.send.size());
   const int piece = mpi_count(call.receive.size());
@@ -48,6 +77,22 @@ void theirs(const CollectiveCall& call) {
       break;
     case CollectiveKind::reduce_scatter:
       MPI_Ireduce_scatter_block(from, to, piece, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+      break;
+    case CollectiveKind::all_to_all:
+      MPI_Ialltoall(from, count / ranks, MPI_FLOAT, to, count / ranks, MPI_FLOAT, MPI_COMM_WORLD,
+                    &request);
+      break;
+    case CollectiveKind::all_to_all_v:
+      MPI_Ialltoallv(from, parts.extents.data(), parts.firsts.data(), MPI_FLOAT, to,
+                     parts.extents.data(), parts.firsts.data(), MPI_FLOAT, MPI_COMM_WORLD,
+                     &request);
+      break;
+    case CollectiveKind::broadcast:
+      MPI_Ibcast(from, count, MPI_FLOAT, 0, MPI_COMM_WORLD, &request);
+      break;
+    case CollectiveKind::neighbour_exchange:
+      MPI_Ineighbor_alltoall(from, count / 2, MPI_FLOAT, to, count / 2, MPI_FLOAT, line(),
+                             &request);
       break;
     case CollectiveKind::send:
       return;  // not asked here
@@ -68,9 +113,18 @@ void side_by_side(benchmark::State& state, TransportKind transport, CollectiveKi
       operands.tensor(operands.whole, elements_of(row_of(kind).brings, elements, ranks)),
       operands.tensor(operands.other, elements_of(row_of(kind).gets, elements, ranks))};
 
+  // As programs have it, and MPI.
+  if (row_of(kind).motion == Motion::onward) call.receive = call.send;
+  const Parts parts(elements / ranks);
+  if (kind == CollectiveKind::all_to_all_v) {
+    call.to.assign(parts.extents.begin(), parts.extents.end());
+    call.from = call.to;
+  }
+  if (row_of(kind).motion == Motion::neighbours) line();
+
   channels[{Axis::x, ""}].prepare({call});
   const auto ours = [&] { channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(call)); };
-  const auto library = [&] { theirs(call); };
+  const auto library = [&] { theirs(call, parts); };
   for (int warm_up = 0; warm_up < 3; ++warm_up) {
     seconds_of(ours);
     seconds_of(library);
@@ -95,9 +149,9 @@ void side_by_side(benchmark::State& state, TransportKind transport, CollectiveKi
 void add_benchmarks() {
   for (TransportKind transport :
        {TransportKind::ring, TransportKind::window, TransportKind::automatic}) {
-    for (const KindRow& row : around_rows) {
-      for (std::int64_t bytes : {std::int64_t{4} << 10, std::int64_t{64} << 10,
-                                 std::int64_t{1} << 20, std::int64_t{16} << 20}) {
+    for (const KindRow& row : collective_rows) {
+      if (row.motion == Motion::one_way) continue;
+      for (std::int64_t bytes = 4 << 10; bytes <= 16 << 20; bytes *= 4) {
         const std::string title = std::string(name(transport)) + "/" + row.name;
         benchmark::RegisterBenchmark(
             title.c_str(),

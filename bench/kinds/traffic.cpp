@@ -106,7 +106,11 @@ BenchTable bench_collectives(const BenchQuestion& question) {
       {{"algbw", "GB/s"}, {"busbw", "GB/s"}, {"overlap", "%"}},
       {},
       "The groups of an axis run at the same time. Size, algbw and busbw as nccl-tests: the whole "
-      "buffer, its bytes over p50, and that times 2(n-1)/n for an all-reduce, (n-1)/n for others. "
+      "buffer, its bytes over p50, and that times 2(n-1)/n for an all-reduce, 1 for a broadcast "
+      "and an "
+      "exchange with neighbours, (n-1)/n for others; parts of an all-to-all-v are whole and half "
+      "by "
+      "turns. auto: whichever was the fastest before. "
       "Overlap as OSU's non-blocking benchmarks: work as long as the collective between start and "
       "wait, with a look at progress every 50 us; 100 (1 - (overall - work) / alone). Right: all "
       "numbers are what they must be, on all ranks."};
@@ -116,9 +120,11 @@ BenchTable bench_collectives(const BenchQuestion& question) {
     for (TransportKind transport : question.transports) {
       const Channel channel{axis, ""};
       Channels channels(question.grid, {channel}, transport, ProgressMode::none, memory);
-      for (const KindRow& row : around_rows) {
+      for (const KindRow& row : collective_rows) {
+        if (row.motion == Motion::one_way) continue;
         for (std::int64_t bytes : sizes_or(question, 10, 28, 3)) {
           CollectiveRun run(channels[channel], row.kind, bytes);
+          run.prepare();
           const bool right = run.right();
           double work = 0.0;
           const std::vector<Sample> seconds = take_turns(

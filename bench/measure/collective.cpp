@@ -6,6 +6,7 @@
 
 #include "bench/measure/messages.hpp"
 #include "bench/measure/turns.hpp"
+#include "engine/plan/shares.hpp"
 
 namespace fourfold::inline bench::inline measure {
 
@@ -15,6 +16,8 @@ namespace {
 float number_of(std::int64_t position, std::int64_t i) {
   return static_cast<float>((position * 31 + i) % 1021);
 }
+
+constexpr float untouched = -1.0F;
 
 Tensor tensor(std::vector<float>& numbers) {
   return {reinterpret_cast<std::byte*>(numbers.data()), 1,
@@ -26,11 +29,19 @@ Tensor tensor(std::vector<float>& numbers) {
 CollectiveRun::CollectiveRun(Communicator& group, CollectiveKind kind, std::int64_t bytes)
     : group_(group), kind_(kind) {
   const std::int64_t members = group.size();
-  const std::int64_t piece = std::max<std::int64_t>(1, (bytes / 4 + members - 1) / members);
-  elements_ = piece * members;
+  const std::int64_t parts = row_of(kind).brings == Portion::edges ? 2 : members;
+  const std::int64_t piece = std::max<std::int64_t>(1, (bytes / 4 + parts - 1) / parts);
+  elements_ = piece * parts;
   from_.resize(static_cast<std::size_t>(elements_of(row_of(kind).brings, elements_, members)));
   to_.resize(static_cast<std::size_t>(elements_of(row_of(kind).gets, elements_, members)));
   call_ = {kind, Owed::sum, tensor(from_), tensor(to_)};
+  if (kind == CollectiveKind::all_to_all_v) {
+    // Whole and half parts by turns, the same both ways.
+    for (std::int64_t other = 0; other < members; ++other) {
+      call_.to.push_back((group.position() + other) % 2 == 0 ? piece : piece / 2);
+    }
+    call_.from = call_.to;
+  }
   fill();
 }
 
@@ -64,23 +75,41 @@ double CollectiveRun::seconds_beside(double work_s) {
 
 bool CollectiveRun::right() {
   fill();
-  std::fill(to_.begin(), to_.end(), -1.0F);
+  std::fill(to_.begin(), to_.end(), untouched);
   run();
-  const std::int64_t members = group_.size();
-  const std::int64_t piece = elements_of(Portion::part, elements_, members);
-  const auto expected = [&](std::int64_t i) {
-    if (!row_of(kind_).reduces()) return number_of(i / piece, i % piece);
-    const std::int64_t first = row_of(kind_).gets == Portion::part ? group_.position() * piece : 0;
-    float sum = 0.0F;
-    for (std::int64_t member = 0; member < members; ++member) sum += number_of(member, first + i);
-    return sum;
-  };
   bool own = true;
   for (std::size_t i = 0; i < to_.size() && own; ++i) {
     own = to_[i] == expected(static_cast<std::int64_t>(i));
   }
   fill();
   return all_ranks(own);
+}
+
+// What nobody sends is left alone.
+float CollectiveRun::expected(std::int64_t i) const {
+  const std::int64_t members = group_.size();
+  const std::int64_t position = group_.position();
+  const KindRow& kind = row_of(kind_);
+  const std::int64_t piece = elements_of(Portion::part, elements_, members);
+  if (kind.reduces()) {
+    const std::int64_t first = kind.gets == Portion::part ? position * piece : 0;
+    float sum = 0.0F;
+    for (std::int64_t member = 0; member < members; ++member) sum += number_of(member, first + i);
+    return sum;
+  }
+  if (kind.spreads()) return number_of(i / piece, i % piece);
+  for (std::int64_t other = 0; other < members; ++other) {
+    const RingChunk came = received_from(call_, members, position, other);
+    if (i < came.first || i >= came.first + came.elements) continue;
+    CollectiveCall theirs = call_;
+    if (!theirs.to.empty()) {
+      for (std::int64_t to = 0; to < members; ++to) {
+        theirs.to[static_cast<std::size_t>(to)] = (other + to) % 2 == 0 ? piece : piece / 2;
+      }
+    }
+    return number_of(other, sent_to(theirs, members, other, position).first + i - came.first);
+  }
+  return untouched;
 }
 
 void CollectiveRun::fill() {

@@ -16,11 +16,13 @@ class CollectiveRun {
   // this.
   CollectiveRun(Communicator& group, CollectiveKind kind, std::int64_t bytes);
 
-  // As nccl-tests count: of the whole buffer of one group, and the same times 2(n-1)/n for an
-  // all-reduce, (n-1)/n for the others.
+  // As nccl-tests count: of the whole buffer of one group, and the same times what part_sent()
+  // says.
   double bytes() const { return 4.0 * static_cast<double>(elements_); }
   double bus_bytes() const;
 
+  // Lets a channel of transport auto choose.
+  void prepare() { group_.prepare({call_}); }
   // Seconds of one collective, from a barrier of all ranks to the end of the slowest. Collective
   // over MPI_COMM_WORLD, as are all that follow.
   double seconds();
@@ -34,6 +36,8 @@ class CollectiveRun {
  private:
   void run() { group_.finish(group_.start(call_)); }
   void fill();
+  // What must stand at place i of the result.
+  float expected(std::int64_t i) const;
 
   Communicator& group_;
   CollectiveKind kind_;

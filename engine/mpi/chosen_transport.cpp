@@ -49,10 +49,17 @@ class Trial {
                     collective.precision};
     };
     call_ = {collective.kind, collective.owed, operand(kind.brings), operand(kind.gets)};
+    if (collective.kind == CollectiveKind::all_to_all_v) {
+      call_.to.assign(static_cast<std::size_t>(collective.members),
+                      collective.elements / collective.members);
+      call_.from = call_.to;
+    }
     send_ = memory.allocate(call_.send.bytes());
     receive_ = memory.allocate(call_.receive.bytes());
     call_.send.data = send_.data();
-    call_.receive.data = receive_.data();
+    // A broadcast is in place, as programs have it.
+    const bool in_place = kind.motion == Motion::onward;
+    call_.receive.data = in_place ? send_.data() : receive_.data();
     numbers_ = numbers(call_.send.size(), collective.precision, position);
   }
 

@@ -59,6 +59,14 @@ void LibraryTransport::begin(const CollectiveCall& call) {
       return post_reduce_scatter();
     case CollectiveKind::send:
       return post_message();
+    case CollectiveKind::all_to_all:
+      return post_all_to_all();
+    case CollectiveKind::all_to_all_v:
+      return post_all_to_all_v();
+    case CollectiveKind::broadcast:
+      return post_broadcast();
+    case CollectiveKind::neighbour_exchange:
+      exchange_.begin(means(), call_, std::numeric_limits<int>::max());
   }
 }
 
@@ -122,14 +130,57 @@ void LibraryTransport::post_reduce_scatter() {
             "MPI_Ireduce_scatter");
 }
 
+void LibraryTransport::post_all_to_all() {
+  const int part = mpi_count(call_.send.size() / size());
+  const MPI_Datatype type = datatype(call_.send.precision);
+  const void* from = staging().outgoing(sent_slot, call_.send.data, call_.send.bytes());
+  void* to = staging().incoming(received_slot, call_.receive.data, call_.receive.bytes());
+  check_mpi(MPI_Ialltoall(from, part, type, to, part, type, line(), request_.address()),
+            "MPI_Ialltoall");
+}
+
+void LibraryTransport::post_all_to_all_v() {
+  const auto list = [](const std::vector<std::int64_t>& parts, std::vector<int>& extents,
+                       std::vector<int>& firsts) {
+    extents.clear();
+    firsts.clear();
+    std::int64_t first = 0;
+    for (std::int64_t part : parts) {
+      extents.push_back(mpi_count(part));
+      firsts.push_back(mpi_count(first));
+      first += part;
+    }
+  };
+  list(call_.to, to_, to_firsts_);
+  list(call_.from, extents_, firsts_);
+  const MPI_Datatype type = datatype(call_.send.precision);
+  const void* from = staging().outgoing(sent_slot, call_.send.data, call_.send.bytes());
+  void* to = staging().incoming(received_slot, call_.receive.data, call_.receive.bytes());
+  check_mpi(MPI_Ialltoallv(from, to_.data(), to_firsts_.data(), type, to, extents_.data(),
+                           firsts_.data(), type, line(), request_.address()),
+            "MPI_Ialltoallv");
+}
+
+void LibraryTransport::post_broadcast() {
+  place_own_part(call_);
+  const std::int64_t bytes = call_.receive.bytes();
+  void* buffer = position() == 0
+                     ? const_cast<std::byte*>(staging().outgoing(sent_slot, call_.send.data, bytes))
+                     : staging().incoming(received_slot, call_.receive.data, bytes);
+  check_mpi(MPI_Ibcast(buffer, mpi_count(call_.receive.size()), datatype(call_.receive.precision),
+                       0, line(), request_.address()),
+            "MPI_Ibcast");
+}
+
 // Without padding.
 std::int64_t LibraryTransport::received_bytes() const {
-  if (row_of(call_.kind).gets == Portion::whole) return call_.receive.bytes();
+  if (row_of(call_.kind).gets != Portion::part) return call_.receive.bytes();
   return ring_chunk(call_.send.size(), size(), position()).elements *
          bytes_per_element(call_.send.precision);
 }
 
 bool LibraryTransport::step() {
+  if (row_of(call_.kind).motion == Motion::neighbours) return exchange_.step(means());
   const bool nothing_to_take = request_.empty() || sends();
   if (!completed(request_)) return false;
   if (!nothing_to_take) staging().arrived(received_slot, call_.receive.data, received_bytes());

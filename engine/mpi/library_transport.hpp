@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "engine/mpi/exchange.hpp"
 #include "engine/mpi/transport.hpp"
 
 namespace fourfold::inline engine::inline mpi {
@@ -14,14 +15,21 @@ class LibraryTransport final : public ChannelTransport {
  private:
   void begin(const CollectiveCall& call) override;
   bool step() override;
-  bool done() const override { return request_.empty(); }
+  bool done() const override { return request_.empty() && exchange_.done(); }
+  Exchange::Means means() { return {line(), staging(), size(), position()}; }
 
   void post_all_reduce();
   void post_all_gather();
   void post_reduce_scatter();
   void post_message();
-  // A message, and this member is its sender.
-  bool sends() const { return call_.kind == CollectiveKind::send && position() == 0; }
+  void post_all_to_all();
+  void post_all_to_all_v();
+  void post_broadcast();
+  // A message or a broadcast, and this member is its sender.
+  bool sends() const {
+    const Motion motion = row_of(call_.kind).motion;
+    return (motion == Motion::one_way || motion == Motion::onward) && position() == 0;
+  }
   void cut(std::int64_t elements);
   std::int64_t received_bytes() const;
   MPI_Datatype datatype(Precision precision) const;
@@ -29,7 +37,9 @@ class LibraryTransport final : public ChannelTransport {
 
   MpiDatatype bf16_;
   MpiOperation bf16_sum_, bf16_max_;
-  std::vector<int> extents_, firsts_;  // of the pieces; the library reads them until it is done
+  std::vector<int> extents_, firsts_, to_,
+      to_firsts_;      // of the pieces; the library reads them until it is done
+  Exchange exchange_;  // of neighbours, whom MPI knows as senders and receivers
   CollectiveCall call_;
   MpiRequest request_;
 };

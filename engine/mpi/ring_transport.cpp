@@ -24,6 +24,12 @@ void RingTransport::begin(const CollectiveCall& call) {
   call_ = call;
   width_ = bytes_per_element(call.send.precision);
   kind_ = &row_of(call.kind);
+  if (!goes_around()) {
+    place_own_part(call);
+    const bool pipelined = kind_->motion == Motion::onward;
+    exchange_.begin(means(), call, pipelined ? segments_.added : segments_.stored);
+    return;
+  }
   RingWalk walk;
   walk.elements = whole_of(call);
   walk.members = size();
@@ -42,6 +48,7 @@ void RingTransport::begin(const CollectiveCall& call) {
 }
 
 bool RingTransport::step() {
+  if (!goes_around()) return exchange_.step(means());
   bool moved = post_receives();
   moved |= take_arrivals();
   moved |= post_sends();

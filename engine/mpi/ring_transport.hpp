@@ -1,9 +1,11 @@
 // Rings over point-to-point messages: sums in a fixed order (engine/plan/ring_order.hpp), in
-// bounded memory, moved on whenever asked.
+// bounded memory, moved on whenever asked. What does not go around is messages from its sender to
+// its receiver (exchange.hpp).
 #pragma once
 
 #include <array>
 
+#include "engine/mpi/exchange.hpp"
 #include "engine/mpi/ring_cursor.hpp"
 #include "engine/mpi/transport.hpp"
 
@@ -27,7 +29,11 @@ class RingTransport final : public ChannelTransport {
 
   void begin(const CollectiveCall& call) override;
   bool step() override;
-  bool done() const override { return arrived_.done() && sent_.done(); }
+  bool done() const override {
+    return goes_around() ? arrived_.done() && sent_.done() : exchange_.done();
+  }
+  bool goes_around() const { return kind_->motion == Motion::around; }
+  Exchange::Means means() { return {line(), staging(), size(), position()}; }
 
   bool post_receives();
   bool take_arrivals();
@@ -43,13 +49,14 @@ class RingTransport final : public ChannelTransport {
   std::byte* send_place(const RingCursor& cursor) const;
 
   Segments segments_;
+  Exchange exchange_;
   CollectiveCall call_;
   const KindRow* kind_ = nullptr;  // the call's
-  std::int64_t width_ = 4;               // bytes of an element
-  RingCursor posted_;                    // the next segment to post a receive for
-  RingCursor arrived_;                   // the next segment to take in
-  RingCursor ready_;                     // the next segment to send
-  RingCursor sent_;                      // the oldest segment still being sent
+  std::int64_t width_ = 4;         // bytes of an element
+  RingCursor posted_;              // the next segment to post a receive for
+  RingCursor arrived_;             // the next segment to take in
+  RingCursor ready_;               // the next segment to send
+  RingCursor sent_;                // the oldest segment still being sent
   // How many segments each cursor has passed.
   std::int64_t posted_count_ = 0, arrived_count_ = 0, ready_count_ = 0, sent_count_ = 0;
   // Partial sums that have come, to be added to. The memory outlives the requests that use it.

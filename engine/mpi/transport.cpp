@@ -3,11 +3,43 @@
 
 #include <stdexcept>
 
-#include "engine/plan/ring_order.hpp"
+#include "engine/plan/shares.hpp"
 
 namespace fourfold::inline engine::inline mpi {
 
 namespace {
+
+void check_parts(const CollectiveCall& call, std::int64_t members) {
+  const std::string name = row_of(call.kind).name;
+  if (call.kind == CollectiveKind::all_to_all && call.send.size() % members != 0) {
+    throw std::invalid_argument(name + " of " + std::to_string(call.send.size()) +
+                                " elements: they must be equal parts for " +
+                                std::to_string(members) + " members");
+  }
+  if (call.kind != CollectiveKind::all_to_all_v) {
+    if (call.to.empty() && call.from.empty()) return;
+    throw std::invalid_argument(name + " has no list of parts: only an all-to-all-v has");
+  }
+  for (const std::vector<std::int64_t>* parts : {&call.to, &call.from}) {
+    if (std::ssize(*parts) != members) {
+      throw std::invalid_argument(name + " over " + std::to_string(members) +
+                                  " members has a list of " + std::to_string(parts->size()) +
+                                  " parts; it must have one for each member");
+    }
+    std::int64_t sum = 0;
+    bool negative = false;
+    for (std::int64_t part : *parts) {
+      sum += part;
+      negative |= part < 0;
+    }
+    if (negative || sum > call.send.size()) {
+      throw std::invalid_argument(name + " of " + std::to_string(sum) +
+                                  " elements: parts must not be negative, nor more than the room "
+                                  "of " +
+                                  std::to_string(call.send.size()));
+    }
+  }
+}
 
 void check_operands(const CollectiveCall& call, std::int64_t members) {
   const KindRow& kind = row_of(call.kind);
@@ -22,6 +54,14 @@ void check_operands(const CollectiveCall& call, std::int64_t members) {
   const std::int64_t sent = call.send.size();
   const std::int64_t received = call.receive.size();
   const std::int64_t whole = whole_of(call);
+  check_parts(call, members);
+  if (kind.motion == Motion::neighbours) {
+    if (received % 2 == 0 && sent >= received / 2) return;
+    throw std::invalid_argument(std::string(kind.name) + " of " + std::to_string(sent) +
+                                " elements into " + std::to_string(received) +
+                                ": what is received has two edges, which must not be longer than "
+                                "what is sent");
+  }
   if (sent != elements_of(kind.brings, whole, members) ||
       received != elements_of(kind.gets, whole, members)) {
     throw std::invalid_argument(std::string(name(call.kind)) + " of " + std::to_string(sent) +
@@ -81,7 +121,18 @@ void ChannelTransport::clear_padding(const CollectiveCall& call) {
   memory_.fill_zeros(call.receive.data + valid * width, (call.receive.size() - valid) * width);
 }
 
+void ChannelTransport::place_own_part(const CollectiveCall& call) {
+  const std::int64_t width = bytes_per_element(call.receive.precision);
+  const RingChunk own = sent_to(call, size_, position_, position_);
+  std::byte* const to =
+      call.receive.data + received_from(call, size_, position_, position_).first * width;
+  const std::byte* const from = call.send.data + own.first * width;
+  if (own.elements > 0 && to != from) memory_.copy(to, from, own.elements * width);
+}
+
 void ChannelTransport::copy_alone(const CollectiveCall& call) {
+  const bool goes_around = row_of(call.kind).motion == Motion::around;
+  if (!goes_around) return place_own_part(call);
   if (call.send.data == call.receive.data || call.send.size() == 0) return;
   memory_.copy(call.receive.data, call.send.data, call.send.bytes());
 }

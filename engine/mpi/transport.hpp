@@ -47,6 +47,8 @@ class ChannelTransport {
   // reduce-scatter.
   void place_own_piece(const CollectiveCall& call);
   void clear_padding(const CollectiveCall& call);
+  // Of collectives that do not go around: what a member has for itself.
+  void place_own_part(const CollectiveCall& call);
 
  private:
   void copy_alone(const CollectiveCall& call);

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "engine/mpi/pause.hpp"
-#include "engine/plan/ring_order.hpp"
+#include "engine/plan/shares.hpp"
 
 namespace fourfold::inline engine::inline mpi {
 
@@ -74,9 +74,10 @@ void WindowTransport::begin(const CollectiveCall& call) {
   kind_ = &row_of(call.kind);
   width_ = bytes_per_element(call.send.precision);
   elements_ = whole_of(call);
-  const std::int64_t piece_bytes = ring_piece(elements_, size()) * width_;
+  const std::int64_t longest = longest_part() * width_;
   first_ = last_;
-  last_ = first_ + (piece_bytes + share_bytes_ - 1) / share_bytes_;
+  last_ = first_ + (longest + share_bytes_ - 1) / share_bytes_;
+  if (!goes_around()) return place_own_part(call);
   if (!kind_->spreads()) clear_padding(call);
 }
 
@@ -93,6 +94,69 @@ bool WindowTransport::all_reached(std::atomic<std::int64_t> Counters::*counter,
     if ((member->*counter).load(std::memory_order_acquire) < block) return false;
   }
   return true;
+}
+
+// The same on all members: of unequal parts it may be all that there is room for.
+std::int64_t WindowTransport::longest_part() const {
+  if (kind_->motion == Motion::neighbours) return elements_ / 2;
+  return call_.to.empty() ? ring_piece(elements_, size()) : elements_;
+}
+
+RingChunk WindowTransport::within(const RingChunk& stretch, std::int64_t block) const {
+  const std::int64_t room = share_bytes_ / width_;
+  const std::int64_t offset = std::min((block - first_) * room, stretch.elements);
+  return {stretch.first + offset, std::min(room, stretch.elements - offset)};
+}
+
+RingChunk WindowTransport::offered_to(std::int64_t other) const {
+  if (kind_->motion != Motion::onward) return sent_to(call_, size(), position(), other);
+  return position() == 0 ? ring_chunk(elements_, size(), other) : RingChunk{};
+}
+
+RingChunk WindowTransport::collected_from(std::int64_t other) const {
+  if (kind_->motion != Motion::onward) return received_from(call_, size(), position(), other);
+  return position() == 0 ? RingChunk{} : ring_chunk(elements_, size(), other);
+}
+
+void WindowTransport::offer_parts() {
+  const bool own_too = kind_->motion == Motion::onward;
+  for (std::int64_t other = 0; other < size(); ++other) {
+    if (other == position() && !own_too) continue;
+    const RingChunk part = within(offered_to(other), offered_);
+    if (part.elements == 0) continue;
+    memory().copy_out(share(position(), offered_, other), call_.send.data + part.first * width_,
+                      part.elements * width_);
+  }
+}
+
+// From whom something is to be collected.
+bool WindowTransport::parts_are_there() const {
+  const auto there = [&](std::int64_t member) {
+    return counters_[static_cast<std::size_t>(member)]->offered.load(std::memory_order_acquire) >
+           collected_;
+  };
+  switch (kind_->motion) {
+    case Motion::onward:
+      return there(0);
+    case Motion::neighbours:
+      return (position() == 0 || there(position() - 1)) &&
+             (position() + 1 == size() || there(position() + 1));
+    default:
+      return all_reached(&Counters::offered, collected_ + 1);
+  }
+}
+
+void WindowTransport::collect_parts() {
+  const bool by_first = kind_->motion == Motion::onward;
+  for (std::int64_t step = 1; step <= size(); ++step) {
+    const std::int64_t other = (position() + step) % size();
+    if (other == position() && !by_first) continue;
+    const RingChunk part = within(collected_from(other), collected_);
+    if (part.elements == 0) continue;
+    const std::byte* const from =
+        by_first ? share(0, collected_, other) : share(other, collected_, position());
+    memory().copy_in(call_.receive.data + part.first * width_, from, part.elements * width_);
+  }
 }
 
 WindowTransport::BlockSpan WindowTransport::stretch(std::int64_t block, std::int64_t chunk) const {
@@ -113,6 +177,7 @@ std::byte* WindowTransport::result(std::int64_t member, std::int64_t block) cons
 
 bool WindowTransport::offer() {
   if (offered_ == last_ || !all_reached(&Counters::collected, offered_ - slots + 1)) return false;
+  if (!goes_around()) offer_parts();
   if (kind_->reduces()) {
     for (std::int64_t other = 1; other < size(); ++other) {
       const std::int64_t chunk = (position() + other) % size();
@@ -130,6 +195,10 @@ bool WindowTransport::offer() {
 
 bool WindowTransport::reduce() {
   if (reduced_ == offered_) return false;
+  if (!goes_around()) {
+    reduced_ = offered_;
+    return true;
+  }
   const bool gather = !kind_->reduces();  // which needs nothing of others
   if (!gather && !all_reached(&Counters::offered, reduced_ + 1)) return false;
   const BlockSpan part = stretch(reduced_, position());
@@ -163,6 +232,10 @@ bool WindowTransport::reduce() {
 
 bool WindowTransport::collect() {
   if (collected_ == reduced_) return false;
+  if (!goes_around()) {
+    if (!parts_are_there()) return false;
+    collect_parts();
+  }
   if (kind_->spreads()) {
     if (!all_reached(&Counters::reduced, collected_ + 1)) return false;
     for (std::int64_t other = 1; other < size(); ++other) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/mpi/transport.hpp"
+#include "engine/plan/ring_order.hpp"
 
 namespace fourfold::inline engine::inline mpi {
 
@@ -17,7 +18,10 @@ namespace fourfold::inline engine::inline mpi {
 //            the sum to its result area too, an all-gather its own piece, waiting for nobody
 //   collect  copies the others' results out; not of a reduce-scatter
 //
-// and tells the others by a counter of blocks. Areas hold `slots` blocks in turn; a slot is used
+// Of what does not go around, a member offers to each other what is for that one, the first member
+// of a broadcast all that it has, and collects what the others have offered to it.
+//
+// It tells the others by a counter of blocks. Areas hold `slots` blocks in turn; a slot is used
 // again when all members have collected what was in it, so a window of fixed size does for any
 // message. Counters never start again: a channel's collectives are in order on all members.
 class WindowTransport final : public ChannelTransport {
@@ -51,6 +55,17 @@ class WindowTransport final : public ChannelTransport {
   bool offer();
   bool reduce();
   bool collect();
+
+  bool goes_around() const { return kind_->motion == Motion::around; }
+  std::int64_t longest_part() const;
+  // Elements of a block of such a stretch.
+  RingChunk within(const RingChunk& stretch, std::int64_t block) const;
+  // Of a broadcast part `chunk` of the buffer, else what goes from one member to another.
+  RingChunk offered_to(std::int64_t other) const;
+  RingChunk collected_from(std::int64_t other) const;
+  void offer_parts();
+  bool parts_are_there() const;
+  void collect_parts();
 
   bool all_reached(std::atomic<std::int64_t> Counters::*counter, std::int64_t block) const;
   // Part of chunk `chunk` that belongs to the channel's block `block`, in elements of the whole.

@@ -27,7 +27,7 @@ std::int64_t size_in(const nlohmann::json& entry, const char* key) {
 }
 
 CollectiveKind kind_in(const std::string& word) {
-  if (const auto kind = kind_named(word, around_rows)) return *kind;
+  if (const auto kind = kind_named(word, collective_rows)) return *kind;
   throw std::runtime_error("'" + word + "' is no collective");
 }
 
