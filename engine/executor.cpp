@@ -235,14 +235,17 @@ class Executor::StepWalk {
     close_span(update.op);
   }
 
+  void make(const work::Copies& copies) {
+    for (const auto& [from, to] : copies) memory_.copy(to.data, from.data, from.bytes());
+  }
+
   void run(const work::Copy& copy) {
-    for (const auto& [from, to] : copy.members) {
-      memory_.copy(to.data, from.data, from.bytes());
-    }
+    make(copy.members);
     close_span(copy.op);
   }
 
   void run(const work::StartItem& start) {
+    make(start.packed);
     // They are finished in their order: the last one stands for all.
     for (const CollectiveCall& call : start.calls) {
       posts_[start.number] = communicator(start.channel).start(call);
@@ -254,10 +257,11 @@ class Executor::StepWalk {
   void run(const work::Finish& finish) {
     const double begin = now_;
     communicator(finish.channel).finish(posts_[finish.number]);
-    now_ = seconds();
     OpSpan& span = result_.spans[span_of_[finish.number]];
+    span.waited = seconds() - begin;
+    make(finish.unpacked);
+    now_ = seconds();
     span.end = now_;
-    span.waited = now_ - begin;
     result_.exposed_seconds[static_cast<std::size_t>(finish.channel)] += span.waited;
   }
 

@@ -173,10 +173,11 @@ class Planner {
     if (op.kind == OpKind::send) return;
     if (op.kind == OpKind::receive) return create(op.outputs[0]);
     for (std::size_t k = 0; k < op.inputs.size(); ++k) collective(op, op.inputs[k], op.outputs[k]);
+    if (op.bucket != -1) create(op.bucket);
   }
 
   void collective(const Op& op, Id input, Id output) {
-    const bool in_place = op.kind == OpKind::all_reduce || grid_.extent(op.axis) == 1;
+    const bool in_place = works_in_place(op.kind) || grid_.extent(op.axis) == 1;
     if (!in_place) return create(output);
     if (op.kind != OpKind::all_gather && program_[input].persistent) {
       throw std::logic_error("buffers: a collective would overwrite " +
@@ -186,11 +187,11 @@ class Planner {
   }
 
   void expect_handed_over(const Op& op) const {
-    if (op.kind != OpKind::all_reduce) return;
+    if (!works_in_place(op.kind)) return;
     const Id input = op.inputs[0];
     if (!dies_here(input)) {
-      throw std::logic_error("buffers: " + program_[input].label.full() +
-                             " is read after its all-reduce, which works in place");
+      throw std::logic_error("buffers: " + program_[input].label.full() + " is read after its " +
+                             name(op.kind) + ", which works in place");
     }
   }
 

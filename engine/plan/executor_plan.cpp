@@ -209,6 +209,7 @@ class Binder {
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
     const std::vector<Id>& from = op.inputs.empty() ? op.outputs : op.inputs;
     const std::vector<Id>& to = op.outputs.empty() ? from : op.outputs;
+    if (op.kind == OpKind::all_to_all) return start_exchange(i);
     StartItem start{i, op.channel, {}, plan_.collectives++};
     for (std::size_t k = 0; k < from.size(); ++k) {
       start.calls.push_back(
@@ -217,10 +218,43 @@ class Binder {
     add_with_span(std::move(start));
   }
 
+  // Members send and receive parts one after the other: of rows they lie so, of columns they are
+  // brought so into the operation's room, before or behind it.
+  void start_exchange(std::int32_t i) {
+    const Op& op = op_at(i);
+    const auto in_a_row = [this](Id id) { return at(id).stretch(0, at(id).size()); };
+    const bool packs = op.direction == Direction::cols;
+    const Tensor send = in_a_row(packs ? op.bucket : op.inputs[0]);
+    const Tensor receive = in_a_row(packs ? op.outputs[0] : op.bucket);
+    StartItem start{
+        i, op.channel, {{op.collective_kind(), Owed::sum, send, receive}}, plan_.collectives++};
+    if (packs) start.packed = regrouped(op, at(op.inputs[0]), true);
+    add_with_span(std::move(start));
+  }
+
+  // Between a matrix and the parts of its columns, row by row.
+  Copies regrouped(const Op& op, const Tensor& matrix, bool into_room) const {
+    const std::int64_t parts = weights_.grid().extent(op.axis);
+    const std::int64_t cols = matrix.cols / parts;
+    Copies copies;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      for (std::int64_t row = 0; row < matrix.rows; ++row) {
+        const Tensor there = matrix.stretch(row * matrix.cols + part * cols, cols);
+        const Tensor here = at(op.bucket).stretch((part * matrix.rows + row) * cols, cols);
+        copies.push_back(into_room ? std::pair{there, here} : std::pair{here, there});
+      }
+    }
+    return copies;
+  }
+
   void wait(std::int32_t i) {
     const Op& op = op_at(i);
     if (does_something(op)) {
       plan_.items.push_back(Finish{op.channel, collective_number_[static_cast<std::size_t>(i)]});
+      const bool unpacks = op.kind == OpKind::all_to_all && op.direction == Direction::rows;
+      if (unpacks) {
+        std::get<Finish>(plan_.items.back()).unpacked = regrouped(op, at(op.outputs[0]), false);
+      }
     }
     if (!op.outputs.empty() && op.outputs[0] == program_.loss)
       plan_.items.push_back(ReadLoss{at(program_.loss)});

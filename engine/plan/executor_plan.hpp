@@ -36,10 +36,13 @@ struct Update {
   Tensor bucket;  // no memory where the optimizer's state is on the device
 };
 
+// From where, and to where.
+using Copies = std::vector<std::pair<Tensor, Tensor>>;
+
 // Members of a pack that could not be born in their place, with that place; a piece of a whole.
 struct Copy {
   std::int32_t op = 0;
-  std::vector<std::pair<Tensor, Tensor>> members;
+  Copies members;
 };
 
 // Of collectives and messages. Those along an axis of extent 1 are not on the list: their operand
@@ -49,10 +52,12 @@ struct StartItem {
   ChannelNumber channel = 0;
   std::vector<CollectiveCall> calls;
   std::size_t number = 0;  // of the step's collectives
+  Copies packed = {};      // before it
 };
 struct Finish {
   ChannelNumber channel = 0;
   std::size_t number = 0;
+  Copies unpacked = {};  // behind it
 };
 
 // Which turn of the ready-queue comes next: the first member writes the number of its part, the

@@ -2,6 +2,7 @@
 #include "engine/reference/lockstep_collectives.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "engine/bf16.hpp"
 #include "engine/plan/ring_order.hpp"
@@ -81,6 +82,46 @@ void LineCollective<T>::reduce_scatter() const {
     for (std::size_t member = 0; member < line.size(); ++member) {
       std::copy_n(sum.begin() + static_cast<std::ptrdiff_t>(member * piece), piece,
                   (*output)[static_cast<std::size_t>(line[member])].values.begin());
+    }
+  });
+}
+
+// In rank `to` element (row, column) of what all have together stands where its block says.
+template <typename T>
+void LineCollective<T>::all_to_all() const {
+  for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
+    for (std::size_t from = 0; from < line.size(); ++from) {
+      const Matrix<T>& in = (*input)[static_cast<std::size_t>(line[from])];
+      for (std::size_t to = 0; to < line.size(); ++to) {
+        Matrix<T>& out = (*output)[static_cast<std::size_t>(line[to])];
+        const bool cuts_columns = out.rows > in.rows || line.size() == 1;
+        const auto own = static_cast<std::int64_t>(from), others = static_cast<std::int64_t>(to);
+        const auto members = static_cast<std::int64_t>(line.size());
+        const bool whole = cuts_columns
+                               ? out.rows == in.rows * members && out.cols * members == in.cols
+                               : out.rows * members == in.rows && out.cols == in.cols * members;
+        if (!whole) throw std::logic_error("lockstep: an all_to_all needs equal parts");
+        const std::int64_t rows = std::min(in.rows, out.rows), cols = std::min(in.cols, out.cols);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          for (std::int64_t col = 0; col < cols; ++col) {
+            if (cuts_columns) {
+              out(own * rows + row, col) = in(row, others * cols + col);
+            } else {
+              out(row, own * cols + col) = in(others * rows + row, col);
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+void LineCollective<T>::broadcast() const {
+  for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
+    for (std::int64_t rank : line) {
+      (*output)[static_cast<std::size_t>(rank)].values =
+          (*input)[static_cast<std::size_t>(line[0])].values;
     }
   });
 }

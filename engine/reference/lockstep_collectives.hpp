@@ -24,6 +24,10 @@ struct LineCollective {
   void all_gather() const;
   // Member i keeps the i-th piece of the sum.
   void reduce_scatter() const;
+  // From rows that are cut to columns that are, or back, as the extents of the blocks say.
+  void all_to_all() const;
+  // Everybody's becomes the first member's.
+  void broadcast() const;
 };
 
 }  // namespace fourfold::inline engine::inline reference

@@ -157,8 +157,8 @@ void StageWalk<T>::expect_readable(Id id, const Op& op) const {
   };
   if (!store_.holds(id)) refuse(" before it is there or after its release");
   for (std::int32_t i : in_flight_) {
-    if (op_at(i).kind == OpKind::all_reduce && op_at(i).inputs[0] == id) {
-      refuse(" while an all-reduce may overwrite it");
+    if (works_in_place(op_at(i).kind) && op_at(i).inputs[0] == id) {
+      refuse(" while a collective may overwrite it");
     }
   }
 }
@@ -310,6 +310,9 @@ void StageWalk<T>::arrive(std::int32_t i, std::size_t k) {
               static_cast<double>(bytes_per_element(program()[input].precision))};
   }
   if (op.outputs.empty()) return;
+  if (is_collective(op.kind) && op.bucket != -1) {
+    store_.put(op.bucket, store_.empty(op.bucket, micro_batch_tokens_));
+  }
   if (program().channel_of(op).purpose == "choice") choice_ = results;
   store_.put(op.outputs[k], std::move(results));
 }
@@ -325,6 +328,12 @@ Blocks<T> StageWalk<T>::reduced(const Op& op, Id operand, Id result) const {
       break;
     case OpKind::reduce_scatter:
       collective.reduce_scatter();
+      break;
+    case OpKind::all_to_all:
+      collective.all_to_all();
+      break;
+    case OpKind::broadcast:
+      collective.broadcast();
       break;
     default:
       collective.all_reduce(program()[operand].shape.sharding.owed);

@@ -132,10 +132,10 @@ class Lifetimes {
     release_unread(op);
   }
 
-  // An all-reduce whose operand dies with it works in place; its result takes over at the wait.
+  // What works in place has an operand that dies with it; its result takes over at the wait.
   void start(const Issue& step, const Op& op) {
     if (op.kind == OpKind::receive) allocate_outputs(op);
-    if (op.kind == OpKind::all_gather || op.kind == OpKind::reduce_scatter) {
+    if (is_collective(op.kind) && !works_in_place(op.kind)) {
       allocate_outputs(op, Existence::if_cut);
     }
     schedule_.stream.push_back(step);
@@ -144,10 +144,11 @@ class Lifetimes {
   void wait(const Issue& step, const Op& op) {
     schedule_.stream.push_back(step);
     release_dead_inputs(op);
-    if (op.kind == OpKind::reduce_scatter || takes_over(op)) {
+    const bool gathers = op.kind == OpKind::all_gather;
+    if (is_collective(op.kind) && !works_in_place(op.kind) && (!gathers || takes_over(op))) {
       allocate_outputs(op, Existence::if_uncut);
     }
-    if (op.kind == OpKind::all_reduce) allocate_outputs(op);
+    if (works_in_place(op.kind)) allocate_outputs(op);
     release_unread(op);
   }
 

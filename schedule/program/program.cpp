@@ -47,10 +47,10 @@ const char* name(Role role) {
 }
 
 const char* name(OpKind kind) {
-  constexpr const char* names[]{"gemm",   "apply",      "lookup",         "map",
-                                "reduce", "add",        "pack",           "unpack",
-                                "cut",    "all_gather", "reduce_scatter", "all_reduce",
-                                "send",   "receive",    "update",         "choose"};
+  if (is_collective(kind)) return row_of(collective_of(kind)).word;
+  constexpr const char* names[]{"gemm",  "apply",  "lookup", "map",     "reduce", "add",
+                                "pack",  "unpack", "cut",    nullptr,   nullptr,  nullptr,
+                                nullptr, nullptr,  "send",   "receive", "update", "choose"};
   return names[static_cast<int>(kind)];
 }
 
@@ -68,15 +68,9 @@ std::string Label::alike() const {
   return owner.empty() ? name : owner + "." + name;
 }
 
-CollectiveKind Op::collective_kind() const {
-  if (is_message(kind)) return CollectiveKind::send;
-  if (kind == OpKind::all_gather) return CollectiveKind::all_gather;
-  return kind == OpKind::reduce_scatter ? CollectiveKind::reduce_scatter
-                                        : CollectiveKind::all_reduce;
-}
-
 const std::vector<Id>& Op::buffers() const {
-  return kind == OpKind::all_gather || kind == OpKind::receive ? outputs : inputs;
+  const bool of_pieces = row_of(collective_of(kind)).brings == Portion::part;
+  return of_pieces || kind == OpKind::receive ? outputs : inputs;
 }
 
 // The inverse of Recorder::update. A weight that is its own master stands among the outputs once.

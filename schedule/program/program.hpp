@@ -86,6 +86,8 @@ enum class OpKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_reduce,
+  all_to_all,  // moves a cut from rows to columns, or back
+  broadcast,   // what the first along an axis has becomes everybody's
   send,
   receive,  // of a message between stages
   update,   // AdamW on a shard
@@ -93,10 +95,25 @@ enum class OpKind : std::uint8_t {
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {
-  return kind == OpKind::all_gather || kind == OpKind::reduce_scatter || kind == OpKind::all_reduce;
+  return kind >= OpKind::all_gather && kind <= OpKind::broadcast;
 }
 constexpr bool is_message(OpKind kind) {
   return kind == OpKind::send || kind == OpKind::receive;
+}
+// Of a collective or a message.
+constexpr CollectiveKind collective_of(OpKind kind) {
+  if (kind <= OpKind::all_reduce) {
+    return static_cast<CollectiveKind>(static_cast<int>(kind) -
+                                       static_cast<int>(OpKind::all_gather));
+  }
+  if (kind == OpKind::all_to_all) return CollectiveKind::all_to_all;
+  return kind == OpKind::broadcast ? CollectiveKind::broadcast : CollectiveKind::send;
+}
+// Whether a collective leaves its result where its operand was.
+constexpr bool works_in_place(OpKind kind) {
+  if (!is_collective(kind)) return false;
+  const KindRow& row = row_of(collective_of(kind));
+  return row.brings == Portion::whole && row.gets == Portion::whole;
 }
 // Whether it is posted on a channel, and waited for later.
 constexpr bool is_posted(OpKind kind) {
@@ -114,8 +131,8 @@ enum class Hiding : std::uint8_t {
   message
 };
 
-// Which direction a gather or a reduce-scatter acts on.
-enum class Direction : std::uint8_t { pieces, rows };
+// Which direction a gather or a reduce-scatter acts on, and which an all-to-all cuts.
+enum class Direction : std::uint8_t { pieces, rows, cols };
 
 struct Op {
   OpKind kind = OpKind::map;
@@ -123,11 +140,13 @@ struct Op {
   GemmForm form = GemmForm::nn;
   ChannelNumber channel = -1;               // collectives, messages
   Axis axis = Axis::x;                      // the channel's, or that of the cut
-  Direction direction = Direction::pieces;  // gathers, reduce-scatters
+  Direction direction = Direction::pieces;  // gathers, reduce-scatters, all-to-alls
   Hiding hiding = Hiding::never;            // collectives, messages
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
   Attributes attributes{};                  // what its function asks for
-  Id bucket = -1;  // update: room on the device for state that comes from the host; an output
+  // Room on the device, an output besides: of an update for state that comes from the host, of an
+  // all-to-all for the parts of its columns, one after the other.
+  Id bucket = -1;
   // Of a collective of several values, which are sent as one, the k-th result is of the k-th input.
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
@@ -137,7 +156,7 @@ struct Op {
   const char* verb() const {
     return function->family == nullptr ? name(kind) : function->family->name;
   }
-  CollectiveKind collective_kind() const;  // collectives, messages
+  CollectiveKind collective_kind() const { return collective_of(kind); }  // collectives, messages
   // Of a collective or a message: the wholes of what is gathered, reduced or sent.
   const std::vector<Id>& buffers() const;
   std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order

@@ -43,6 +43,7 @@ bool lies_as(const Shape& first, const Shape& other) {
 
 // Which direction's cuts a gather or a reduce-scatter acts on.
 Cuts& cuts_of(Sharding& sharding, Direction direction) {
+  if (direction == Direction::cols) return sharding.cols;
   return direction == Direction::rows ? sharding.rows : sharding.pieces;
 }
 
@@ -393,6 +394,50 @@ Id Recorder::reduced_everywhere(Op op) {
   }
   value.shape.sharding.partial = value.shape.sharding.partial.without(op.axis);
   return collective(std::move(op), std::move(value));
+}
+
+Id Recorder::all_to_all(Id id, Axis axis, Direction to, Hiding hiding) {
+  Value value = complete(id, "all_to_all");
+  if (to == Direction::pieces || value.shape.flat() || !value.members.empty()) {
+    refuse("all_to_all", "only rows and columns change places: " + described(value, axis));
+  }
+  Cuts& from =
+      cuts_of(value.shape.sharding, to == Direction::rows ? Direction::cols : Direction::rows);
+  const std::string direction = to == Direction::rows ? "columns" : "rows";
+  if (!from.contains(axis)) {
+    refuse("all_to_all", "not in " + direction + ": " + described(value, axis));
+  }
+  if (!from.innermost_is(axis)) {
+    refuse("all_to_all",
+           "only the innermost axis of " + direction + " can move: " + described(value, axis));
+  }
+  Value room = value;
+  room.label = value.label + ".parts";
+  room.persistent = false;
+  from = from.without_innermost();
+  Cuts& cuts = cuts_of(value.shape.sharding, to);
+  cuts = cuts.with(axis);
+  const Id moved = collective({.kind = OpKind::all_to_all,
+                               .channel = declare(axis, "exchange"),
+                               .axis = axis,
+                               .direction = to,
+                               .hiding = hiding,
+                               .inputs = {id}},
+                              std::move(value));
+  Op& op = program_.ops.back();
+  op.bucket = static_cast<Id>(program_.values.size());
+  op.outputs.push_back(op.bucket);
+  program_.values.push_back(std::move(room));
+  return moved;
+}
+
+Id Recorder::broadcast(Id id, Axis axis, Hiding hiding) {
+  Value value = complete(id, "broadcast");
+  if (value.shape.sharding.cuts().contains(axis)) {
+    refuse("broadcast", "each has a part of its own: " + described(value, axis));
+  }
+  return collective({.kind = OpKind::broadcast, .axis = axis, .hiding = hiding, .inputs = {id}},
+                    std::move(value));
 }
 
 // All others add nothing to the word of the one that chooses.

@@ -75,6 +75,11 @@ class Recorder {
 
   // The same among the first and the last stage of a pipeline only.
   Id all_reduce_ends(Id value, Hiding hiding);
+  // The cut along `axis`, the innermost of columns or of rows, moves to be the innermost of the
+  // other direction, which is the one that is named.
+  Id all_to_all(Id value, Axis axis, Direction to, Hiding hiding);
+  // What the first along `axis` has becomes everybody's; nothing where all have the same.
+  Id broadcast(Id value, Axis axis, Hiding hiding);
   // Which turn of the ready-queue comes next: a number that the first member along `axes` knows and
   // that all of them get, along one axis after the other.
   void choose(const std::vector<Axis>& axes);

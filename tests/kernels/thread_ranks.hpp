@@ -17,7 +17,7 @@
 
 #include "engine/communicator.hpp"
 #include "engine/host_memory.hpp"
-#include "engine/plan/ring_order.hpp"
+#include "engine/plan/shares.hpp"
 #include "schedule/program/channel.hpp"
 
 namespace fourfold::tests {
@@ -141,6 +141,8 @@ class ThreadCommunicator final : public Communicator {
   }
   std::vector<std::byte> result(const CollectiveCall& call, Post post) {
     if (call.kind == CollectiveKind::send) return meeting_.sent(0, post);
+    const bool goes_around = row_of(call.kind).motion == Motion::around;
+    if (!goes_around) return moved(call, post);
     const bool gathers = call.kind == CollectiveKind::all_gather;
     const bool scatters = call.kind == CollectiveKind::reduce_scatter;
     const std::int64_t width = bytes_per_element(call.send.precision);
@@ -164,6 +166,20 @@ class ThreadCommunicator final : public Communicator {
           combine({call.owed, call.send.precision}, to, to, own, part.elements);
         }
       }
+    }
+    return bytes_received;
+  }
+
+  std::vector<std::byte> moved(const CollectiveCall& call, Post post) {
+    const std::int64_t width = bytes_per_element(call.send.precision);
+    std::vector<std::byte> bytes_received(bytes(call.receive));
+    for (std::int64_t other = 0; other < size(); ++other) {
+      const RingChunk sent = sent_to(meeting_.call(other, post), size(), other, position_);
+      const RingChunk came = received_from(call, size(), position_, other);
+      if (came.elements == 0) continue;
+      const std::vector<std::byte> theirs = meeting_.sent(other, post);
+      std::copy_n(theirs.begin() + sent.first * width, came.elements * width,
+                  bytes_received.begin() + came.first * width);
     }
     return bytes_received;
   }
