@@ -155,7 +155,7 @@ void Bf16Gemm::prepare(const TensorProduct& product, Scratch& scratch) {
   try {
     if (tiles_ == nullptr) tiles_ = std::make_unique<Tiles>();
     tiles_->for_each(product, [&](const Tile& tile, std::int64_t, std::int64_t) {
-      scratch.floats(0, tile.scratch_floats());
+      scratch.take(0, tile.scratch_floats());
     });
   } catch (const dnnl::error& error) {
     refused(error);

@@ -76,6 +76,7 @@ void GemmKernels::prepare(const TensorProduct& product, const GemmKernel& kernel
     bf16_.prepare(product, scratch);
   } else {
     bring_up(product_of(product), kernel);
+    take_scratch(product, kernel, scratch);
   }
 }
 

@@ -1,6 +1,7 @@
 // Memory that kernels use while they run and keep for the next: it grows to the largest need.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +26,8 @@ class Scratch {
     }
     return buffer.memory.get();
   }
+  // Makes it resident: what is allocated alone is not there yet.
+  void take(std::size_t slot, std::int64_t n) { std::fill_n(floats(slot, n), n, 0.0F); }
   std::int64_t bytes() const {
     std::int64_t sum = 0;
     for (const Buffer& buffer : buffers_) sum += buffer.size * 4;

@@ -52,7 +52,39 @@ Placed placed(const Tensor& operand, Window window, bool stored, bool wanted, fl
   return {operand.fp32() + window.first_row * operand.cols + window.first_col, operand.cols};
 }
 
+// How a product is cut, and what scratch its tiles need, in numbers: none for what is read, or
+// written, where it lies.
+struct Tiling {
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t inner = 0, step = 0;  // the contracted extent, and how much of it at a time
+  std::int64_t a = 0, b = 0, out = 0;
+};
+
+Tiling tiling_of(const TensorProduct& product, const GemmKernel& kernel) {
+  const bool a_stored = product.form == GemmForm::tn, b_stored = product.form == GemmForm::nt;
+  const bool a_wanted = kernel.form == GemmForm::tn, b_wanted = kernel.form == GemmForm::nt;
+  const bool a_moves = a_stored != a_wanted || product.a.precision == Precision::bf16;
+  const bool b_moves = b_stored != b_wanted || product.b.precision == Precision::bf16;
+  Tiling tiling;
+  tiling.rows = std::min(tile_rows, product.out.rows);
+  tiling.cols = std::min(tile_cols, product.out.cols);
+  tiling.inner = a_stored ? product.a.rows : product.a.cols;
+  tiling.step = a_moves || b_moves ? std::min(depth, tiling.inner) : tiling.inner;
+  // Room for what odd_stride() adds in either direction.
+  if (a_moves) tiling.a = (tiling.rows + 32) * (tiling.step + 32);
+  if (b_moves) tiling.b = (tiling.cols + 32) * (tiling.step + 32);
+  if (product.out.precision == Precision::bf16) tiling.out = tiling.rows * tiling.cols;
+  return tiling;
+}
+
 }  // namespace
+
+void take_scratch(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch) {
+  const Tiling tiling = tiling_of(product, kernel);
+  scratch.take(0, tiling.a);
+  scratch.take(1, tiling.b);
+  scratch.take(2, tiling.out);
+}
 
 void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
               const ProgressCall& progress) {
@@ -61,17 +93,13 @@ void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& s
   const bool b_stored = product.form == GemmForm::nt;
   const bool a_wanted = kernel.form == GemmForm::tn;
   const bool b_wanted = kernel.form == GemmForm::nt;
-  const bool a_moves = a_stored != a_wanted || product.a.precision == Precision::bf16;
-  const bool b_moves = b_stored != b_wanted || product.b.precision == Precision::bf16;
-  const bool narrows = out.precision == Precision::bf16;
-  const std::int64_t inner = a_stored ? product.a.rows : product.a.cols;
-  const std::int64_t rows = std::min(tile_rows, out.rows);
-  const std::int64_t cols = std::min(tile_cols, out.cols);
-  const std::int64_t step = a_moves || b_moves ? std::min(depth, inner) : inner;
-  // Room for what odd_stride() adds in either direction.
-  float* const a_scratch = a_moves ? scratch.floats(0, (rows + 32) * (step + 32)) : nullptr;
-  float* const b_scratch = b_moves ? scratch.floats(1, (cols + 32) * (step + 32)) : nullptr;
-  float* const out_scratch = narrows ? scratch.floats(2, rows * cols) : nullptr;
+  const Tiling tiling = tiling_of(product, kernel);
+  const std::int64_t rows = tiling.rows, cols = tiling.cols;
+  const std::int64_t inner = tiling.inner, step = tiling.step;
+  const bool narrows = tiling.out > 0;
+  float* const a_scratch = scratch.floats(0, tiling.a);
+  float* const b_scratch = scratch.floats(1, tiling.b);
+  float* const out_scratch = scratch.floats(2, tiling.out);
   for (std::int64_t j = 0; j < out.cols; j += cols) {
     const std::int64_t n = std::min(cols, out.cols - j);
     Placed b;

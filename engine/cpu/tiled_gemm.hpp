@@ -22,6 +22,9 @@ struct TensorProduct {
   Tensor a, b, out;
 };
 
+// Takes what multiply() will work in, so that neither the first step nor its memory has to bear it.
+void take_scratch(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch);
+
 // In fp32. Uses slots 0 to 2 of the scratch: a tile of a, of b and of the result.
 void multiply(const TensorProduct& product, const GemmKernel& kernel, Scratch& scratch,
               const ProgressCall& progress);

@@ -14,8 +14,9 @@ struct ArenaPlan {
   std::int64_t bytes = 0;
 };
 
-// Greedy: large buffers first, each into the tightest gap among those placed before it that are in
-// use at the same time. Of several orders the one that needs least is kept.
+// Greedy: one buffer after the other, each into the tightest gap among those placed before it that
+// are in use at the same time. Of several sequences, each tried again with what lay too high in
+// front, the one that needs least is kept.
 // Two buffers share addresses where one is always given up before the other is needed.
 ArenaPlan plan_arena(const std::vector<PlannedBuffer>& buffers, const StreamOrder& order = {});
 // Most bytes in use at any one step of a stream as it stands: no plan needs less.

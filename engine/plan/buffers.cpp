@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "schedule/order/liveness.hpp"
 
@@ -147,18 +148,25 @@ class Planner {
     const Id output = op.outputs[0];
     create(output);
     const std::int32_t whole = place(output).block;
+    std::vector<PlannedBuffer::Part> parts;
     std::int64_t offset = 0;
     for (Id member : op.inputs) {
       const Place& own = place(member);
       if (own.block != -1 && own.offset == 0 && dies_here(member) &&
           block(own.block).parent == -1 && block(own.block).buffer.bytes == bytes(member)) {
-        block(whole).buffer.first =
-            std::min(block(whole).buffer.first, block(own.block).buffer.first);
+        PlannedBuffer& home = block(own.block).buffer;
+        block(whole).buffer.first = std::min(block(whole).buffer.first, home.first);
+        for (const PlannedBuffer::Part& part : home.all_parts()) {
+          parts.push_back({offset + part.offset, part.bytes, part.first});
+        }
         block(own.block).parent = whole;
         block(own.block).offset = offset;
+      } else {
+        parts.push_back({offset, bytes(member), now_});
       }
       offset += bytes(member);
     }
+    block(whole).buffer.parts = std::move(parts);
   }
 
   void unpack(const Op& op) {

@@ -8,11 +8,23 @@
 
 namespace fourfold::inline engine::inline plan {
 
-// A stretch of memory in use from step `first` to step `last` of the stream, both included.
+// A stretch of memory in use from step `first` to step `last` of the stream, both included. One
+// that is filled part by part has parts that cover it: until a part's own first step its place is
+// free.
 struct PlannedBuffer {
+  struct Part {
+    std::int64_t offset = 0, bytes = 0;
+    std::int32_t first = 0;
+  };
   std::int64_t bytes = 0;
   std::int32_t first = 0;
   std::int32_t last = 0;
+  std::vector<Part> parts{};  // none: all of it is in use from its first step on
+
+  // One that covers it, where there are none.
+  std::vector<Part> all_parts() const {
+    return parts.empty() ? std::vector<Part>{{0, bytes, first}} : parts;
+  }
 };
 
 // Where a value lies: in a buffer, or in the very memory of a persistent value (a weight that is

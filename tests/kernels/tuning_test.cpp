@@ -281,11 +281,8 @@ TEST(Choices, PreparedProductsTakeNoMoreScratch) {
   }
 
   EXPECT_GT(products, 3);
-  const Product example{GemmForm::nn,   26, 126, 42, Precision::bf16, Precision::bf16,
-                        Precision::bf16};
-  if (untuned(example).arithmetic == Precision::bf16) {
-    EXPECT_EQ(backend.scratch_bytes(), before);
-  }
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(backend.scratch_bytes(), before);
 }
 
 TEST(Choices, PrintAsATableInShareOfThePeak) {
