@@ -176,6 +176,9 @@ std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t
   if (const std::string attention = attention_of(words); !attention.empty()) {
     flags.emplace_back("--attention", attention);
   }
+  if (const std::int64_t unit = words.number({"make-vocab-size-divisible-by"}, 0); unit > 0) {
+    flags.emplace_back("--pad-vocabulary", fmt::to_string(unit));
+  }
   if (words.flag("grad-reduce-in-bf16")) flags.emplace_back("--grad-precision-data", "bf16");
   // Megatron-LM counts what is left of gradients on a device, before data cuts them.
   const std::int64_t bucket = words.number({"ddp-bucket-size"}, 0);

@@ -11,6 +11,7 @@
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/gpt.hpp"
+#include "schedule/models/vocabulary.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "support/prose.hpp"
 
@@ -119,16 +120,22 @@ std::string layers_text(const Point& point) {
          '\n';
 }
 
-// A vocabulary whose rows of logits fit no load of 16 bytes.
+// A vocabulary that is padded, or whose rows of logits fit no load of 16 bytes.
 std::string vocabulary_text(const Point& point) {
-  const std::int64_t x = point.grid.extent(Axis::x);
-  const std::int64_t unit = 128 * x, vocabulary = point.model.vocabulary;
-  if (vocabulary % (8 * x) == 0) return "";
+  const std::int64_t x = point.grid.extent(Axis::x), vocabulary = point.model.vocabulary;
+  const std::int64_t unit = point.options.pad_vocabulary;
+  const std::int64_t padded = padded_vocabulary(point.model, point.options, x);
+  if (unit > 1 && padded != vocabulary) {
+    return wrapped(fmt::format("Vocabulary: {} padded to {}, a whole number of {} columns on each "
+                               "device along x; --pad-vocabulary 0 adds none.",
+                               vocabulary, padded, unit)) +
+           '\n';
+  }
+  if (padded % (8 * x) == 0) return "";
   return wrapped(fmt::format("Vocabulary: {} over x = {} is no whole number of 8 columns, so that "
-                             "products with the "
-                             "logits are slow; Megatron-LM would pad it to a multiple of 128 x {}: "
-                             "--vocabulary {}.",
-                             vocabulary, x, x, (vocabulary + unit - 1) / unit * unit)) +
+                             "products with the logits are slow; Megatron-LM would pad it: "
+                             "--pad-vocabulary 128.",
+                             vocabulary, x)) +
          '\n';
 }
 

@@ -114,7 +114,7 @@ void Gpt::start() {
   if (stage().last() && row_of(options_.phase).loss) {
     targets_ = r_.data("targets", token_column, Precision::int32);
   }
-  if (stage().first() || stage().last()) vocabulary_.emplace_back(r_, model_, gradients_);
+  if (stage().first() || stage().last()) vocabulary_.emplace_back(r_, model_, options_, gradients_);
   const std::int64_t all = stage().count * options_.chunks;
   for (std::int64_t c = 0; c < options_.chunks; ++c) {
     const std::int64_t number = c * stage().count + stage().index;

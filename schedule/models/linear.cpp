@@ -3,7 +3,7 @@
 
 namespace fourfold::inline schedule::inline models {
 
-Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out) {
+Shape weight_shape(Extent k, Extent n, Axis in, Axis out) {
   return {k, n, {{in}, {out}, {}, {}, Owed::sum}};
 }
 

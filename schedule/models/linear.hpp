@@ -35,6 +35,6 @@ class Linear {
 };
 
 // k x n, rows cut by `in`, columns by `out`; a bucket says how its weights lie in pieces.
-Shape weight_shape(std::int64_t k, std::int64_t n, Axis in, Axis out);
+Shape weight_shape(Extent k, Extent n, Axis in, Axis out);
 
 }  // namespace fourfold::inline schedule::inline models

@@ -1,10 +1,25 @@
 // Embedding, output head and loss; see vocabulary.hpp.
 #include "schedule/models/vocabulary.hpp"
 
+#include <algorithm>
+
 namespace fourfold::inline schedule::inline models {
 
-Vocabulary::Vocabulary(Recorder& r, const Model& model, Gradients& gradients)
-    : table_shape_(weight_shape(model.vocabulary, model.hidden, Axis::x, Axis::y)),
+namespace {
+
+Extent words_of(const Model& model, const StepOptions& options) {
+  return Extent(model.vocabulary).in_units(std::max<std::int64_t>(1, options.pad_vocabulary));
+}
+
+}  // namespace
+
+std::int64_t padded_vocabulary(const Model& model, const StepOptions& options, std::int64_t x) {
+  return words_of(model, options).part({}, x) * x;
+}
+
+Vocabulary::Vocabulary(Recorder& r, const Model& model, const StepOptions& options,
+                       Gradients& gradients)
+    : table_shape_(weight_shape(words_of(model, options), model.hidden, Axis::x, Axis::y)),
       sequence_(model.sequence),
       tied_(model.tied()),
       counts_squares_(r.stage().first() || !tied_) {

@@ -12,6 +12,9 @@
 
 namespace fourfold::inline schedule::inline models {
 
+// How many words there is room for on the devices along x together.
+std::int64_t padded_vocabulary(const Model& model, const StepOptions& options, std::int64_t x);
+
 class Vocabulary {
  public:
   // What the head's backward needs.
@@ -28,7 +31,7 @@ class Vocabulary {
     Id table = -1;
   };
 
-  Vocabulary(Recorder& r, const Model& model, Gradients& gradients);
+  Vocabulary(Recorder& r, const Model& model, const StepOptions& options, Gradients& gradients);
 
   // On the first stage: tokens x hidden, columns cut by y.
   Id embed(const Recording& in, Id tokens) const;

@@ -40,6 +40,17 @@ class Extent {
   constexpr std::int64_t value(const Quantities& quantities) const {
     return (times_ * quantities[counted_] + over_ - 1) / over_;
   }
+  // One that is cut only into parts of whole units: a device has room for what fills its last one.
+  constexpr Extent in_units(std::int64_t unit) const {
+    Extent extent = *this;
+    extent.unit_ = unit;
+    return extent;
+  }
+  // Of one of so many parts, rounded up. Example: 50'257 in units of 128 over 4 are 12'672 each.
+  constexpr std::int64_t part(const Quantities& quantities, std::int64_t parts) const {
+    const std::int64_t each = (value(quantities) + parts - 1) / parts;
+    return (each + unit_ - 1) / unit_ * unit_;
+  }
   constexpr Extent operator*(std::int64_t factor) const {
     return of(counted_, times_ * factor, over_);
   }
@@ -49,12 +60,13 @@ class Extent {
 
   constexpr bool operator==(const Extent&) const = default;
 
-  // "64", "tokens", "2/8 tokens".
+  // "64", "tokens", "2/8 tokens", "50257 in units of 128".
   std::string str() const;
 
  private:
   std::int64_t times_ = 0;
   std::int64_t over_ = 1;
+  std::int64_t unit_ = 1;
   Counting counted_ = Counting::ones;
 };
 

@@ -12,6 +12,7 @@ std::int64_t divided_up(std::int64_t whole, std::int64_t parts) {
 }  // namespace
 
 std::string Extent::str() const {
+  if (unit_ > 1) return in_units(1).str() + " in units of " + std::to_string(unit_);
   if (constant()) return std::to_string(value({}));
   if (times_ == 1 && over_ == 1) return "tokens";
   std::string text = std::to_string(times_);
@@ -56,11 +57,11 @@ std::string Sharding::str() const {
 }
 
 std::int64_t Shape::local_rows(const ProcessGrid& grid, const Quantities& quantities) const {
-  return divided_up(rows.value(quantities), sharding.rows.parts(grid));
+  return rows.part(quantities, sharding.rows.parts(grid));
 }
 
 std::int64_t Shape::local_cols(const ProcessGrid& grid, const Quantities& quantities) const {
-  return divided_up(cols.value(quantities), sharding.cols.parts(grid));
+  return cols.part(quantities, sharding.cols.parts(grid));
 }
 
 std::int64_t Shape::local_elements(const ProcessGrid& grid, const Quantities& quantities) const {

@@ -198,6 +198,13 @@ std::vector<Field<Options>> rows() {
                                      "least so many elements in such a bucket; 0: says nothing",
                              .optional = true},
                             {.least = 0, .most = most_in_bucket}, &Options::data_bucket_each),
+      number_field<Options>(
+          {.key = "pad_vocabulary",
+           .flag = "--pad-vocabulary",
+           .help = "on each device along x, columns of the vocabulary filled up to "
+                   "a whole number of so many; 0: as they are",
+           .optional = true},
+          {.least = 0, .most = most_padding}, &Options::pad_vocabulary),
       text_field({.key = "rank_order",
                   .flag = "--rank-order",
                   .help = "axes, neighbours on the machine first, such as x,y,z,pipe,data"},

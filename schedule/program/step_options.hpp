@@ -126,6 +126,9 @@ struct StepOptions {
   // Masters and moments are in the host's memory, and come to the device in buckets of so many
   // elements to be updated (Singh and Bhatele, IPDPS 2022); 0: all of them stay on the device.
   std::int64_t offload_bucket = 0;
+  // Columns of the vocabulary on each device along x are filled up to a whole number of so many, as
+  // products are quicker then (Megatron-LM's make-vocab-size-divisible-by); 0: none are added.
+  std::int64_t pad_vocabulary = 0;
   // Which axis's neighbours are neighbours on the machine.
   RankOrder rank_order{};
   // In fp32 it is the masters that are gathered along z, and narrowed by who has gathered them.
@@ -170,6 +173,9 @@ inline constexpr std::int64_t most_in_flight_blocks = 1000;
 
 // Elements of a bucket, of gradients or of an offloaded optimizer: above the weights of any model.
 inline constexpr std::int64_t most_in_bucket = std::int64_t{1} << 40;
+
+// Columns that a vocabulary is padded to: far above a tile of any product.
+inline constexpr std::int64_t most_padding = 1 << 16;
 
 // Every option: its key in campaigns, points and records, its flag, and what it may be. A new one
 // is a member above, a row there, and its line in docs/campaigns.md.

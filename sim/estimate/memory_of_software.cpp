@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "platforms/software_memory.hpp"
+#include "schedule/models/vocabulary.hpp"
 
 namespace fourfold::inline sim::inline estimate {
 namespace {
@@ -45,8 +46,8 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
   const Model& model = question.model;
   const double planes = extent(Axis::x) * extent(Axis::y);
   const double block = elements_of_block(model) / planes;
-  const double embedding =
-      static_cast<double>(model.vocabulary) * static_cast<double>(model.hidden) / planes;
+  const auto words = static_cast<double>(padded_vocabulary(model, options, grid.extent(Axis::x)));
+  const double embedding = words * static_cast<double>(model.hidden) / planes;
   const double layers = static_cast<double>(model.layers) / extent(Axis::pipe);
   // What stays gathered is all that a stage has.
   const double gathered =

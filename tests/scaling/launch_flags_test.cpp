@@ -51,6 +51,8 @@ TEST(LaunchFlags, SayHowGradientsAreReducedAndWhatGoesBesideProducts) {
     EXPECT_FALSE(plain.contains(flag)) << flag;
   }
   EXPECT_EQ(said("--grad-reduce-in-bf16").at("--grad-precision-data"), "bf16");
+  EXPECT_FALSE(plain.contains("--pad-vocabulary"));
+  EXPECT_EQ(said("--make-vocab-size-divisible-by 64").at("--pad-vocabulary"), "64");
   EXPECT_EQ(said("--ddp-bucket-size 1000").at("--data-bucket"), "2000");
   EXPECT_FALSE(said("--tp-comm-overlap").contains("--software"));
   EXPECT_EQ(said("--tp-comm-overlap --sequence-parallel").at("--software"),

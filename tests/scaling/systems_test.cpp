@@ -202,6 +202,26 @@ TEST(Systems, AreOverruledByWhatIsTyped) {
   EXPECT_THROW(variants(megatron, {{"zero", std::int64_t{2}}}), std::runtime_error);
 }
 
+// And the text says so.
+TEST(Systems, PadTheVocabularyUnlessToldNotTo) {
+  const FieldValues none{{"pad_vocabulary", std::int64_t{0}}};
+  for (const char* name : {"megatron-core", "megatron-fsdp", "megatron-lm-2021", "megatron-lm-2022",
+                           "deepspeed-3d", "gpt-neox"}) {
+    const System system = read_system(name);
+    EXPECT_EQ(variants(system, {}).front().pad_vocabulary, 128) << name;
+    EXPECT_EQ(variants(system, none).front().pad_vocabulary, 0) << name;
+  }
+  EXPECT_EQ(variants(read_system("torchtitan"), {}).front().pad_vocabulary, 0);
+
+  Record record = made_up_record();
+  record.point.model.vocabulary = 50'257;
+  record.point.grid = ProcessGrid(2, 8, 32, 16);
+  EXPECT_THAT(point_text(record), HasSubstr("Vocabulary: 50257 over x = 2"));
+  record.point.options.pad_vocabulary = 128;
+  EXPECT_THAT(point_text(record), HasSubstr("Vocabulary: 50257 padded to 50432"));
+  EXPECT_THAT(to_json(record.point), HasSubstr(R"("pad_vocabulary":128)"));
+}
+
 // The file of megatron-lm-2021 with one piece replaced.
 std::string refusal(const std::string& piece, const std::string& replacement) {
   std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));

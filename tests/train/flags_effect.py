@@ -53,6 +53,7 @@ ROWS = {
 # Flags that change what nobody can see in what a run leaves, or that are refused in words.
 ELSEWHERE = {
     "--help": "prints the help", "--rank-order": "is refused: mpirun places ranks",
+    "--pad-vocabulary": "is refused: a vocabulary is trained as it is",
     "--progress": "decides when collectives advance, which is seen in seconds alone",
     "--hang-timeout": "decides how long a hanging rank is waited for",
 }

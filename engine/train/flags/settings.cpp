@@ -110,6 +110,11 @@ TrainSettings settings_of(const TrainFlags& flags) {
     throw std::runtime_error(
         "--rank-order cannot take effect: ranks lie where mpirun puts them, by its --map-by");
   }
+  if (settings.options.pad_vocabulary > 0) {
+    throw std::runtime_error(
+        "--pad-vocabulary cannot take effect: what is trained is the vocabulary that the model "
+        "says; give it one that is padded, by --vocabulary or in its file");
+  }
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);
   settings.data.order = parse_data_order(flags.data_order);
