@@ -98,8 +98,6 @@ model 10000 4096
   exit "$failures"
 ) || failures=$((failures + 1))
 refused "no process grid" project "${point[@]}" --devices 16 --grid 2x2x2
-refused "needs at least" project --platform frontier --model gpt-640b --devices 8 \
-  --grid 2x2x2x1 --fidelity estimated
 refused "no percentage" project "${point[@]}" --devices 8 --jitter 2
 refused "more than the 8" project "${simulated[@]}" --slow-devices 9:0.5
 refused "does not use it" project "${simulated[@]}" --slow-devices 8=0.5
