@@ -17,9 +17,14 @@ inline constexpr std::int64_t most_counted_devices = 1024;
 
 // Of a job's devices those whose number along one axis is `index`: a stage of a pipeline.
 struct Slice {
+  static constexpr std::int64_t slowest = -1;  // whichever it is
+
   std::int64_t stride = 1;
   std::int64_t extent = 1;
   std::int64_t index = 0;
+  // Micro-batches that follow each other through the slices: of the time that a slice is busy, one
+  // that is k before or after it is busy beside it for 1 - k / in_flight. 0: all are, always.
+  std::int64_t in_flight = 0;
 };
 
 // Kept once it is counted; safe to ask from threads. Copies share what they have.
@@ -28,7 +33,7 @@ class CountedLines {
   // The platform must be one that Topology accepts, and no crossbar.
   explicit CountedLines(const Platform& platform);
 
-  // Of the slice's lines, while all lines are busy.
+  // Of the slice's lines, beside as many of the others as are busy.
   struct Load {
     double rate = 0.0;  // bytes/s that each device can send on its rings
     // The busiest of each kind, per byte/s that a device sends: links of a node and its NICs as

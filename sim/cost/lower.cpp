@@ -22,7 +22,14 @@ namespace fourfold::inline sim::inline cost {
 
 namespace {
 
-// Bandwidth that the links give a group of a channel, while all groups like it are busy.
+// Gradients of a stage are reduced while the stage before it is already at work.
+Slice busy_beside(Slice stage, Axis axis) {
+  if (axis == Axis::data && stage.in_flight > 0) ++stage.in_flight;
+  return stage;
+}
+
+// Bandwidth that the links give a group of a channel, while all groups like it are busy that can
+// be.
 BytesPerSecond link_rate(const Channel& channel, const Target& target, Slice stage) {
   const ProcessGrid& grid = target.grid;
   const AxisRates& rates = target.rates;
@@ -30,7 +37,7 @@ BytesPerSecond link_rate(const Channel& channel, const Target& target, Slice sta
   const std::int64_t extent = grid.extent(channel.axis);
   switch (channel.group) {
     case Group::line:
-      return rates.rate(stride, extent, grid.size(), stage);
+      return rates.rate(stride, extent, grid.size(), busy_beside(stage, channel.axis));
     case Group::ends:
     case Group::wrap:
     case Group::wrap_back:
@@ -155,14 +162,13 @@ class Lowering {
     for (const Channel& channel : program_.channels) {
       shapes_.push_back(group_shape(channel, target.shapes, target.platform.node.devices));
     }
-    place({});
+    place(stage_of(Slice::slowest));
   }
 
   // Where the stages' groups lie otherwise, each has links of its own.
   void stage(const Folded& folded, const LocalSizes& sizes) {
-    const GroupShape pipe = target_.shapes[static_cast<std::size_t>(Axis::pipe)];
     const auto number = static_cast<std::int64_t>(program_.stages.size());
-    if (stages_differ(target_)) place({pipe.stride, pipe.members, number});
+    if (stages_differ(target_)) place(stage_of(number));
     bodies(folded, sizes);
     const auto first = static_cast<std::int32_t>(program_.cycles.size());
     for (const BodyCycle& cycle : folded.cycles) add(cycle);
@@ -182,10 +188,16 @@ class Lowering {
   }
 
  private:
-  // The rates and loads of a stage, or of all of them.
+  Slice stage_of(std::int64_t number) const {
+    const GroupShape pipe = target_.shapes[static_cast<std::size_t>(Axis::pipe)];
+    return {pipe.stride, pipe.members, number, target_.in_flight};
+  }
+
+  // The rates and loads of a stage, or of the slowest for all of them.
   void place(Slice stage) {
     rates_.clear();
-    first_load_ = static_cast<std::size_t>(stage.index) * program_.channels.size();
+    const std::int64_t number = stage.index == Slice::slowest ? 0 : stage.index;
+    first_load_ = static_cast<std::size_t>(number) * program_.channels.size();
     program_.loads.resize(first_load_ + program_.channels.size());
     for (std::size_t c = 0; c < program_.channels.size(); ++c) {
       const Channel& channel = program_.channels[c];
@@ -205,7 +217,8 @@ class Lowering {
     load.across = shape.nodes > 1;
     const bool alone = channel.group != Group::line || shape.members == 1;
     if (alone || !target_.rates.shared()) return;
-    target_.rates.shares({shape.stride, shape.members, target_.grid.size()}, stage, load.shares);
+    target_.rates.shares({shape.stride, shape.members, target_.grid.size()},
+                         busy_beside(stage, channel.axis), load.shares);
     const std::int32_t own = load.across ? 0 : 1 + static_cast<std::int32_t>(channel.axis);
     load.shares.push_back({target_.rates.links() + own, 0.0});
     if (!target_.platform.library.measured_in_node() || load.across) {

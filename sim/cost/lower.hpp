@@ -38,6 +38,7 @@ struct Target {
   const AxisRates& rates;
   const Platform& platform;
   const CollectiveTuning& tuning;  // where it applies
+  std::int64_t in_flight = 0;  // micro-batches that follow each other through the stages; 0: many
 };
 
 // Whether collectives along x are cut into pieces that go beside the products they belong to.

@@ -80,6 +80,17 @@ GroupShapes shapes_of(const Point& question, const ProcessGrid& grid, const Plat
   return group_shapes(placed, platform);
 }
 
+// Micro-batches that follow each other through the stages: a ready-queue may let in fewer than
+// would keep all stages at work.
+std::int64_t in_flight(const StepOptions& options, const ProcessGrid& grid,
+                       std::int64_t micro_batches) {
+  const std::int64_t passes = micro_batches * options.chunks;
+  const std::int64_t limit = options.pipeline_limit;
+  const bool limited = options.order == PipelineOrder::message_driven && limit > 0 &&
+                       limit < grid.extent(Axis::pipe);
+  return limited ? std::min(passes, limit) : passes;
+}
+
 // A bound adds up in another order than a walk.
 constexpr double bound_rounds = 1e-9;
 
@@ -134,7 +145,9 @@ TimedProgram lower(const Point& point, const Platform& platform, std::span<const
   const GroupShapes shapes = group_shapes(point, platform);
   Platform shared = platform;
   shared.library.sharing_a_node = devices_a_node(point, platform);
-  lower(stages, sizes, {point.grid, shapes, AxisRates(shared), shared, point.what_ifs.collective},
+  lower(stages, sizes,
+        {point.grid, shapes, AxisRates(shared), shared, point.what_ifs.collective,
+         in_flight(point.options, point.grid, point.options.micro_batches)},
         program);
   return program;
 }
@@ -180,16 +193,20 @@ Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int6
                          Seconds most) {
   const std::span<const Folded> one(&stage, 1);
   evaluate_sizes(one, grid, micro_batches);
-  lowered(one, grid);
+  lowered(one, grid, micro_batches);
   const Seconds busy = busiest(program_);
   // A ready-queue would wait for messages that nobody sends.
   const bool waits = stage.ready.limit > 0;
   return waits || busy > most ? busy : estimate_step(program_).total;
 }
 
-void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid) {
+void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid,
+                        std::int64_t micro_batches) {
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  lower(stages, sizes_, {grid, shapes, rates_, platform_, question_.what_ifs.collective}, program_);
+  lower(stages, sizes_,
+        {grid, shapes, rates_, platform_, question_.what_ifs.collective,
+         in_flight(question_.options, grid, micro_batches)},
+        program_);
 }
 
 Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGrid& grid,
@@ -197,7 +214,7 @@ Estimate Estimator::evaluate(const std::vector<Folded>& stages, const ProcessGri
   Estimate result;
   result.stage_memory = memory(stages, grid, micro_batches);
   result.memory = fullest(result.stage_memory);
-  lowered(stages, grid);
+  lowered(stages, grid, micro_batches);
   add_work(stages, grid, result);
   return result;
 }
@@ -220,7 +237,7 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
   const bool queued = pipeline.stages().front().ready.limit > 0;
   if (alone || queued) {
     if (!alone) evaluate_sizes(pipeline.stages(), grid, micro_batches);
-    lowered(pipeline.stages(), grid);
+    lowered(pipeline.stages(), grid, micro_batches);
     if (!queued) result.outcome.total = busiest(program_);
     if (result.outcome.total > longest * (1.0 + bound_rounds)) return result;
     add_work(pipeline.stages(), grid, result);
@@ -229,12 +246,17 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
   result.counts = mean_count(pipeline, sizes_, grid);
   result.model_flops = model_flops(question_.model, question_.global_batch, question_.options);
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
-  const Target target{grid, shapes, rates_, platform_, question_.what_ifs.collective};
+  const Target target{grid,
+                      shapes,
+                      rates_,
+                      platform_,
+                      question_.what_ifs.collective,
+                      in_flight(question_.options, grid, micro_batches)};
   lower(pipeline, sizes_, target, bodies_);
   // Legs that are walked once do not know what is shared with what else is under way.
   if (stages_differ(target) || std::ranges::count(sharing_channels(bodies_.program, 0), true) > 0) {
     evaluate_sizes(pipeline.stages(), grid, micro_batches);
-    lowered(pipeline.stages(), grid);
+    lowered(pipeline.stages(), grid, micro_batches);
     result.outcome = estimate_step(program_);
   } else {
     result.outcome = walk_.walk(pipeline, bodies_);

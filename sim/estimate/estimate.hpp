@@ -81,7 +81,7 @@ class Estimator {
                       std::int64_t micro_batches);
   // Of stages whose sizes are evaluated: the program; of those that are lowered: all but the
   // memory.
-  void lowered(std::span<const Folded> stages, const ProcessGrid& grid);
+  void lowered(std::span<const Folded> stages, const ProcessGrid& grid, std::int64_t micro_batches);
   void add_work(const std::vector<Folded>& stages, const ProcessGrid& grid, Estimate& result);
 
   const Platform& platform_;

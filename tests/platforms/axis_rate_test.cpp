@@ -9,11 +9,13 @@
 // case is off by more than a factor of 2.
 #include "platforms/network/axis_rate.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "tests/machines.hpp"
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
 
@@ -131,6 +133,41 @@ TEST(axis_rate, refuses_a_platform_that_has_no_topology) {
   platform.node.nics.clear();
 
   EXPECT_THROW(AxisRates{platform}, std::invalid_argument);
+}
+
+// Where one micro-batch goes through a pipeline a stage has the links to itself, as a job of its
+// own has; the more follow each other, the more stages are at work side by side.
+TEST(AxisRates, OfAStageFallWithTheMicroBatchesThatFollowEachOther) {
+  int slower = 0;
+  for (const std::string machine : fixed_machines) {
+    const Platform platform = read_platform(path_of_machine(machine));
+    const AxisRates rates(platform);
+    for (const std::int64_t in_stage : {4, 6, 12}) {
+      for (const std::int64_t extent : {2, 3}) {
+        const std::int64_t stages = 24 / in_stage;
+        const std::int64_t stride = in_stage / extent;
+        if (in_stage % extent != 0) continue;
+        SCOPED_TRACE(fmt::format("{}: {} lines of {} in each of {} stages", machine, stride, extent,
+                                 stages));
+        const auto rate = [&](std::int64_t index, std::int64_t in_flight) {
+          return rates.rate(stride, extent, 24, {in_stage, stages, index, in_flight}).value;
+        };
+        EXPECT_NEAR(rate(0, 1), rates.rate(stride, extent, in_stage).value, 1e-9 * rate(0, 1));
+        for (std::int64_t index = 0; index < stages; ++index) {
+          double before = rate(index, 1);
+          for (const std::int64_t in_flight : {2, 3, 8, 1'000'000, 0}) {
+            const double now = rate(index, in_flight);
+            EXPECT_LE(now, before * (1.0 + 1e-9));
+            before = now;
+          }
+          EXPECT_NEAR(rate(index, 0), rate(index, 1'000'000'000), 1e-6 * before);
+          EXPECT_LE(rate(Slice::slowest, 2), rate(index, 2) * (1.0 + 1e-9));
+          slower += rate(index, 0) < 0.99 * rate(index, 1);
+        }
+      }
+    }
+  }
+  EXPECT_GT(slower, 5);
 }
 
 }  // namespace
