@@ -21,10 +21,10 @@ namespace fourfold::tests {
 namespace {
 
 const std::vector<std::string> machines{
-    "alps",           "aurora",   "crossbar", "crossbar-shared", "dgx-b200",
-    "dgx-h100",       "dgx-h200", "frontier", "gb200-nvl72",     "jean-zay",
-    "juwels-booster", "leonardo", "lumi",     "meta-24k-h100",   "mi300x",
-    "perlmutter",     "polaris",  "selene",   "summit",          "torus"};
+    "alps",     "aurora",   "crossbar",      "crossbar-shared", "dgx-b200",   "dgx-h100",
+    "dgx-h200", "frontier", "gb200-nvl72",   "gb300-nvl72",     "jean-zay",   "juwels-booster",
+    "leonardo", "lumi",     "meta-24k-h100", "mi300x",          "perlmutter", "polaris",
+    "selene",   "summit",   "torus"};
 
 constexpr const char* measured_across = "measured over nodes, devices ";
 constexpr const char* measured_in_node = "measured in a node, devices ";

@@ -29,9 +29,9 @@ const Fact& fact(const Platform& platform, const std::string& key) {
 TEST(Platforms, TheseMachinesComeAlong) {
   EXPECT_THAT(known_platforms(),
               ElementsAre("alps", "aurora", "crossbar", "crossbar-shared", "dgx-b200", "dgx-h100",
-                          "dgx-h200", "frontier", "gb200-nvl72", "jean-zay", "juwels-booster",
-                          "leonardo", "lumi", "meta-24k-h100", "mi300x", "perlmutter", "polaris",
-                          "selene", "summit", "torus"));
+                          "dgx-h200", "frontier", "gb200-nvl72", "gb300-nvl72", "jean-zay",
+                          "juwels-booster", "leonardo", "lumi", "meta-24k-h100", "mi300x",
+                          "perlmutter", "polaris", "selene", "summit", "torus"));
 }
 
 class ShippedPlatform : public ::testing::TestWithParam<std::string> {};
