@@ -46,7 +46,7 @@ void add_flags(CLI::App& app, BenchFlags& flags) {
       ->delimiter(',');
   app.add_option("--libraries", flags.libraries, "gemm: OpenBLAS, oneDNN")->delimiter(',');
   app.add_option("--precision", flags.precision, "fp32 or bf16")->capture_default_str();
-  app.add_option("--transports", flags.transports, "collectives: ring, window, library")
+  app.add_option("--transports", flags.transports, "collectives: ring, window, library, auto")
       ->delimiter(',');
   app.add_option("--sizes", flags.sizes,
                  "p2p, collectives: bytes, such as 64KiB,4MiB; attention: tokens")

@@ -584,7 +584,7 @@ KeyTable measured_keys() {
       "of the bytes; beyond the last it is in proportion. Over nodes groups with so many "
       "members a node, and two lengths at least, stand for others: up to pieces of 512 KiB a "
       "member by logarithms, above in proportion.",
-      {{"kind", KeyForm::column, "", "all-gather, reduce-scatter, all-reduce or send."},
+      {{"kind", KeyForm::column, "", "all-gather, reduce-scatter, all-reduce, send, all-to-all, all-to-all-v, broadcast or neighbour-exchange."},
        {"members", KeyForm::column, "", "Members of a group."},
        {"devices", KeyForm::column, "",
         "Devices of the node that do the same at once, in as many groups as they make; of a group "

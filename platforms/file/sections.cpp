@@ -133,9 +133,11 @@ CollectiveKind kind_in(const FactTable& row) {
   const std::string word = row.text("kind");
   if (const auto kind = kind_named(word, collective_rows)) return *kind;
   std::string known;
-  for (const KindRow& one : collective_rows)
-    known += (known.empty() ? "" : ", ") + std::string(one.name);
-  row.refuse("kind", fmt::format("is \"{}\", but it must be one of {}", word, known));
+  for (const KindRow& one : collective_rows) {
+    const bool last = &one == &collective_rows.back();
+    known += (known.empty() ? "" : last ? " or " : ", ") + std::string(one.name);
+  }
+  row.refuse("kind", fmt::format("is \"{}\", but it must be {}", word, known));
 }
 
 // Rows of one group stand together.

@@ -57,7 +57,7 @@ grep -q 'forward 128 x 4 x 64' "$folder/said" || fail "attention ignores head_si
 measures p2p 4 --sizes 8,64KiB
 follows 'row["GB/s p50"] if "latency" in name else 1' \
   '(65536 if "64" in name else 8) / seconds / 1e9 if "latency" in name else 1'
-measures collectives 18 --ranks 4 --grid 2x1x2x1 --sizes 1KiB
+measures collectives 42 --ranks 4 --grid 2x1x2x1 --sizes 1KiB
 follows 'row["algbw GB/s"]' '1024 / seconds / 1e9'
 follows 'row["busbw GB/s"]' 'row["algbw GB/s"] * (1 if "all-reduce" in name else 0.5)'
 measures checkpoint 4 --folder "$folder"

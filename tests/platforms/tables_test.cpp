@@ -193,9 +193,9 @@ TEST(Tables, OfMeasuredCollectivesRefuseGroupsThatAreNone) {
   EXPECT_EQ(said(measured("send", 2, 2, 8, 1) + measured("send", 2, 2, 8, 1)),
             "library.measured.bytes is 8, but rows must ascend from 1 on");
   EXPECT_EQ(said(measured("send", 2, 2, 8, 1) + measured("all-reduce", 2, 2, 8, 1)), "(accepted)");
-  EXPECT_EQ(said(measured("broadcast", 2, 2, 8, 1)),
-            "library.measured.kind is \"broadcast\", but it must be all-gather, reduce-scatter, "
-            "all-reduce or send");
+  EXPECT_EQ(said(measured("scan", 2, 2, 8, 1)),
+            "library.measured.kind is \"scan\", but it must be all-gather, reduce-scatter, "
+            "all-reduce, send, all-to-all, all-to-all-v, broadcast or neighbour-exchange");
 }
 
 // Each optional key of the processor and of a protocol alone, and none.
