@@ -21,6 +21,6 @@ wrong = [f"{place} is wider than 200 columns" for place in wide]
 wrong += [f"'{form}' stands in {', '.join(sorted(of))}" for form, of in texts.items() if len(of) > 2]
 if lines > 8000:
     wrong.append(f"recorded texts have {lines} lines")
-sys.exit("\n".join(wrong))
+sys.exit("\n".join(wrong) or 0)
 PY
 echo "recorded texts are few, and each says its own"
