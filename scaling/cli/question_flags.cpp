@@ -1,5 +1,6 @@
 // Flags to questions; see question_flags.hpp. Models, options and what-ifs are added and read by
-// their tables of fields, as campaigns and records are.
+// their tables of fields, as campaigns and records are. It is long because a question has many
+// flags.
 #include "scaling/cli/question_flags.hpp"
 
 #include <fmt/format.h>

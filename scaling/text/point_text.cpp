@@ -149,7 +149,21 @@ std::string recompute_text(const Point& point) {
   return how + fmt::format(" of {} of {} layers", some, layers);
 }
 
+// Of a phase that trains nothing: what is left to choose.
+std::string forward_options_text(const Point& point) {
+  Point forward = point;
+  forward.options = forward_alone(point.options);
+  const StepOptions& options = forward.options;
+  return hanging(fmt::format("Options: {}; {}; overlap of all-gathers {}; weight gather {}{}.\n",
+                             counted(options.micro_batches, "micro-batch"),
+                             options.precision == Precision::fp32 ? "fp32 throughout" : "bf16",
+                             on_or_off(options.overlap.all_gather), name(options.weight_gather),
+                             further_text(forward)),
+                 2);
+}
+
 std::string options_text(const Point& point) {
+  if (!point.options.trains()) return forward_options_text(point);
   const StepOptions& options = point.options;
   const Overlap& overlap = options.overlap;
   const std::string further = further_text(point);
@@ -262,6 +276,12 @@ std::string memory_of(const Record& record) {
          memory_by_role(record) + memory_by_stage(record);
 }
 
+std::string cache_memory(const Record& record) {
+  const Bytes cache = record.memory_by_role[static_cast<int>(Role::cache)];
+  if (cache.value <= 0) return "";
+  return fmt::format("  Of that {:.1f} GB are keys and values in the cache.\n", cache.value / 1e9);
+}
+
 std::string host_memory(const Record& record) {
   if (record.memory_on_host.value <= 0) return "";
   return fmt::format("  On the host: {:.1f} GB of optimizer state a device.\n",
@@ -324,7 +344,8 @@ std::string point_text(const Record& record, const std::string& effect, const st
   text +=
       rate_text(record.executed / record.seconds(), teraflops) + " per device of executed flops.\n";
   text += throughput_text(record.throughput());
-  text += (memory.empty() ? memory_of(record) : memory) + host_memory(record);
+  text +=
+      (memory.empty() ? memory_of(record) : memory) + cache_memory(record) + host_memory(record);
   return text + layers_text(record.point) + vocabulary_text(record.point) +
          options_text(record.point) + system_text(record) + search_counts(record);
 }

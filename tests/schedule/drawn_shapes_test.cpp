@@ -165,7 +165,7 @@ TEST(DrawnShapes, MoveEveryOperandAndResultOnce) {
 
 // "gemm NN of block.qkv": what an operation does, and to what.
 std::string does(const Program& program, const Op& op) {
-  std::string text = std::string(op.verb()) + " " + op.function->name + " " + name(op.form) + " " +
+  std::string text = std::string(name(op.kind)) + " " + op.function->name + " " + name(op.form) + " " +
                      name(op.axis) + " " + std::to_string(op.attributes.sequence);
   for (const auto* list : {&op.inputs, &op.outputs}) {
     for (Id id : *list) text += " " + program[id].label.full();

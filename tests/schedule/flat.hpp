@@ -78,7 +78,7 @@ inline Flat flat(const Schedule& schedule) {
       result.steps.push_back(std::string("wait ") + name(p.channels[channel]) + " " +
                              std::to_string(issue.back));
     } else {
-      std::string text = std::string(op.verb()) + " " + cost_function(p, op)->name + " " +
+      std::string text = std::string(name(op.kind)) + " " + cost_function(p, op)->name + " " +
                          name(op.form) + " " + std::to_string(op.attributes.sequence) + " reads";
       for (Id id : op.inputs) text += " [" + size(id) + "]";
       text += " writes";

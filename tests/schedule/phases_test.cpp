@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/models/fit.hpp"
+#include "schedule/models/layer_pattern.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "tests/refusal.hpp"
 #include "tests/schedule/steps.hpp"
@@ -100,10 +101,22 @@ TEST_F(Phases, KeepKeysAndValuesOfWhatLaterTokensLookAt) {
                                 bytes_per_element(options.precision)) /
                          parts;
     for (Phase phase : {Phase::prefill, Phase::decode}) {
-      const MemoryUse memory =
-          counted_phase(model, of_phase(options, phase), grid, sequences).memory;
-      EXPECT_NEAR(memory.by_role[static_cast<int>(Role::cache)].value, bytes, 1e-9 * bytes)
-          << row_of(phase).name;
+      const StepOptions own = of_phase(options, phase);
+      const MemoryUse memory = counted_phase(model, own, grid, sequences).memory;
+      const Program program = record_step(model, own);
+      double in_program = 0.0;
+      for (std::size_t i = 0; i < program.values.size(); ++i) {
+        const Value& value = program.values[i];
+        if (value.role != Role::cache) continue;
+        const std::int64_t tokens = sequences * tokens_of_sequence(model, own) / own.micro_batches;
+        in_program += number(program.local_elements(static_cast<Id>(i), grid, {tokens}) *
+                             bytes_per_element(value.precision));
+      }
+      EXPECT_NEAR(in_program, bytes, 1e-9 * bytes) << row_of(phase).name;
+      // At the peak of a prefill the last micro-batch need not have written its own.
+      const double at_peak = memory.by_role[static_cast<int>(Role::cache)].value;
+      EXPECT_LE(at_peak, bytes * (1.0 + 1e-9)) << row_of(phase).name;
+      if (own.micro_batches == 1) EXPECT_NEAR(at_peak, bytes, 1e-9 * bytes) << row_of(phase).name;
       EXPECT_EQ(memory.by_role[static_cast<int>(Role::gradient)].value, 0.0);
       EXPECT_EQ(memory.by_role[static_cast<int>(Role::optimizer)].value, 0.0);
       EXPECT_EQ(roles_in(memory.by_role).back(), Role::cache);

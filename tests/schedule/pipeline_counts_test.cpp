@@ -85,7 +85,7 @@ TEST(PipelineCounts, AreTheMeansOfTheirStages) {
     }
     for (const Counts* counts : {&all, &of_means}) {
       expect_near(counts->gemm.value * count_of_stages, gemm, words_of(step));
-      expect_near(counts->attention.value * count_of_stages, attention, words_of(step));
+      expect_near(counts->functions.value * count_of_stages, attention, words_of(step));
       ASSERT_EQ(counts->channels.size(), channels.size()) << words_of(step);
       for (std::size_t c = 0; c < counts->channels.size(); ++c) {
         const OfChannel& sum = channels.at(name(counts->channels[c]));

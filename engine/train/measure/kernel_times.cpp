@@ -13,6 +13,7 @@
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/train/measure/step_values.hpp"
 #include "schedule/order/step.hpp"
+#include "schedule/program/kernel_group.hpp"
 
 namespace fourfold::inline engine::inline train::inline measure {
 namespace {
