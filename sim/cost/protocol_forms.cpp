@@ -165,7 +165,8 @@ CollectiveChoice CollectiveForms::exchange(CollectiveAlgorithm algorithm,
   const Protocol& protocol = flagged ? library_.low_latency : library_.simple;
   const std::int64_t per_node = shape_.members / shape_.nodes;
   // In chunks; what is sent by way of others counts as sent once.
-  const auto sent = static_cast<double>(std::min(counts.chunks - 1, counts.sent_by_member));
+  const bool by_node = algorithm == CollectiveAlgorithm::hierarchical;
+  const auto sent = static_cast<double>(by_node ? counts.chunks - 1 : counts.sent_by_member);
   const auto inside = static_cast<double>(counts.sent_by_member - counts.sent_across_by_member);
   BytesPerSecond cap = plateau_ * fraction(protocol);
   Seconds in_node;
@@ -176,7 +177,7 @@ CollectiveChoice CollectiveForms::exchange(CollectiveAlgorithm algorithm,
     if (inside > 0.0 && per_node > 1) {
       const BytesPerSecond node =
           plateau_in_node(library_, per_node, shape_.stride) * protocol.bandwidth_fraction_in_node;
-      if (algorithm == CollectiveAlgorithm::hierarchical) {
+      if (by_node) {
         in_node = payload * (inside / sent) / node;
       } else {
         cap = std::min(cap, node * (sent / inside));
