@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/mpi/exchange.hpp"
+#include "engine/mpi/part_messages.hpp"
 #include "engine/mpi/transport.hpp"
 
 namespace fourfold::inline engine::inline mpi {

@@ -1,11 +1,11 @@
 // Rings over point-to-point messages: sums in a fixed order (engine/plan/ring_order.hpp), in
 // bounded memory, moved on whenever asked. What does not go around is messages from its sender to
-// its receiver (exchange.hpp).
+// its receiver (part_messages.hpp).
 #pragma once
 
 #include <array>
 
-#include "engine/mpi/exchange.hpp"
+#include "engine/mpi/part_messages.hpp"
 #include "engine/mpi/ring_cursor.hpp"
 #include "engine/mpi/transport.hpp"
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "platforms/network/axis_rate.hpp"
-#include "platforms/network/exchange.hpp"
+#include "platforms/network/pair_loads.hpp"
 #include "scaling/words/text_table.hpp"
 #include "schedule/collectives/counts.hpp"
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "platforms/network/exchange.hpp"
+#include "platforms/network/pair_loads.hpp"
 #include "schedule/fold/pieces.hpp"
 #include "schedule/models/fit.hpp"
 #include "sim/conditions/conditions.hpp"

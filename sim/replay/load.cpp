@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "platforms/network/exchange.hpp"
+#include "platforms/network/pair_loads.hpp"
 #include "sim/replay/strands.hpp"
 
 namespace fourfold::inline sim::inline replay {

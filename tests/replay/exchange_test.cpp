@@ -1,11 +1,10 @@
 // What does not go around a ring, simulated: alone it takes what the estimate says, its delay and
 // its bytes at the rate of its links or its cap; it has a channel of its own.
-#include "platforms/network/exchange.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "platforms/network/axis_rate.hpp"
+#include "platforms/network/pair_loads.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/strands.hpp"
 #include "tests/refusal.hpp"

@@ -1,5 +1,5 @@
-// Footprints of pairs, added up; see exchange.hpp.
-#include "platforms/network/exchange.hpp"
+// Footprints of pairs, added up; see pair_loads.hpp.
+#include "platforms/network/pair_loads.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
-// Lists of messages, and how they are walked; see exchange.hpp.
-#include "engine/mpi/exchange.hpp"
+// Lists of messages, and how they are walked; see part_messages.hpp.
+#include "engine/mpi/part_messages.hpp"
 
 #include <algorithm>
 #include <bit>
