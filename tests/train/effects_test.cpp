@@ -315,6 +315,7 @@ TEST_F(Effects, RanksLieWhereMpirunPutsThem) {
       "--rank-order cannot take effect: ranks lie where mpirun puts them, by its --map-by";
   EXPECT_EQ(refused({"--ranks=4", "--rank-order=data,x,y,z,pipe"}), sentence);
   EXPECT_EQ(refused({"--grid=2x1x1x2", "--rank-order=data,x,y,z,pipe"}), sentence);
+  EXPECT_EQ(refused({"--pad-vocabulary=128"}).find("--pad-vocabulary cannot take effect: "), 0U);
 }
 
 TEST_F(Effects, OpenBlasKeepsItsCoreWhereThatIsAskedFor) {
