@@ -36,13 +36,16 @@ constexpr std::int64_t smallest_buffer = std::int64_t{1} << 10;
 constexpr std::int64_t largest_buffer = std::int64_t{1} << 31;
 constexpr std::int64_t buffer_step = 8;
 
-CollectiveRow priced(const CollectiveLibrary& library, const CollectiveTask& task) {
-  const CollectiveChoice free = choose_collective(library, task, {});
+// `uncounted`: why nobody knows what links give; empty if it is known.
+CollectiveRow priced(const CollectiveLibrary& library, const CollectiveTask& task,
+                     const std::string& uncounted) {
+  const CollectiveChoice free =
+      uncounted.empty() ? choose_collective(library, task, {}) : CollectiveChoice{};
   CollectiveRow row{task.kind, task.buffer, task.link_rate, {}};
   for (CollectiveAlgorithm algorithm : shown(task.kind)) {
     CollectiveCell cell;
     cell.algorithm = algorithm;
-    cell.refusal = misfit(task.kind, algorithm, task.shape);
+    cell.refusal = uncounted.empty() ? misfit(task.kind, algorithm, task.shape) : uncounted;
     if (cell.refusal.empty()) {
       cell.automatic = algorithm == free.algorithm;
       cell.choice = cell.automatic ? free : forced_collective(library, algorithm, task);
@@ -75,7 +78,7 @@ std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
   std::set<std::string> refusals;
   for (const CollectiveRow& row : table.rows) {
     if (row.kind != kind) continue;
-    if (goes_by_pairs(row_of(kind).motion)) {
+    if (goes_by_pairs(row_of(kind).motion) && row.link_rate.value > 0.0) {
       refusals.insert(
           fmt::format("links give the busiest member {:.1f} GB/s", row.link_rate.value / giga));
     }
@@ -122,10 +125,16 @@ CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
   for (const KindRow& row : collective_rows) {
     const bool unequal = row.kind == CollectiveKind::all_to_all_v;
     if (row.motion == Motion::one_way || (unequal && parts.empty())) continue;
-    const BytesPerSecond link_rate =
-        goes_by_pairs(row.motion)
-            ? exchange_rate(platform, row.motion, {stride, devices, devices * stride})
-            : table.link_rate;
+    BytesPerSecond link_rate = table.link_rate;
+    std::string uncounted;
+    if (goes_by_pairs(row.motion)) {
+      try {
+        link_rate = exchange_rate(platform, row.motion, {stride, devices, devices * stride});
+      } catch (const std::invalid_argument& error) {
+        uncounted = error.what();
+        link_rate = {};
+      }
+    }
     for (std::int64_t bytes = smallest_buffer; bytes <= largest_buffer; bytes *= buffer_step) {
       const CollectiveTask task{row.kind,
                                 {static_cast<double>(bytes)},
@@ -133,7 +142,7 @@ CollectiveTable collective_table(const Platform& platform, std::int64_t devices,
                                 link_rate,
                                 table.shape.stride * table.shape.members,
                                 unequal ? skewed : 1.0};
-      table.rows.push_back(priced(platform.library, task));
+      table.rows.push_back(priced(platform.library, task, uncounted));
     }
   }
   return table;

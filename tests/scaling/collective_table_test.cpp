@@ -106,6 +106,19 @@ TEST(CollectiveTable, HasUnequalPartsWhereTheyAreGiven) {
   EXPECT_THROW(collective_table(platform, 4, 8, {1, 2, 3}), std::invalid_argument);
 }
 
+// Exchanges are counted pair by pair; a group with too many pairs has all its other rows.
+TEST(CollectiveTable, OfAVeryLargeGroupLeavesOutExchangesAlone) {
+  const CollectiveTable table = collective_table(read_platform("frontier"), 32'768, 1);
+
+  for (const CollectiveRow& row : table.rows) {
+    const bool counted = row_of(row.kind).motion != Motion::pairs;
+    EXPECT_EQ(row.cells.front().refusal.empty(), counted) << name(row.kind);
+    if (!counted) EXPECT_THAT(row.cells.front().refusal, HasSubstr("pair by pair"));
+  }
+  EXPECT_THAT(collective_text(table), HasSubstr("536854528 pairs"));
+  EXPECT_THAT(collective_json(table), HasSubstr("536854528 pairs"));
+}
+
 TEST(CollectiveTable, RefusesImpossibleGroups) {
   const Platform platform = read_platform("frontier");
 
