@@ -113,7 +113,9 @@ TEST(CollectiveTable, OfAVeryLargeGroupLeavesOutExchangesAlone) {
   for (const CollectiveRow& row : table.rows) {
     const bool counted = row_of(row.kind).motion != Motion::pairs;
     EXPECT_EQ(row.cells.front().refusal.empty(), counted) << name(row.kind);
-    if (!counted) EXPECT_THAT(row.cells.front().refusal, HasSubstr("pair by pair"));
+    if (!counted) {
+      EXPECT_THAT(row.cells.front().refusal, HasSubstr("pair by pair"));
+    }
   }
   EXPECT_THAT(collective_text(table), HasSubstr("536854528 pairs"));
   EXPECT_THAT(collective_json(table), HasSubstr("536854528 pairs"));

@@ -116,7 +116,9 @@ TEST_F(Phases, KeepKeysAndValuesOfWhatLaterTokensLookAt) {
       // At the peak of a prefill the last micro-batch need not have written its own.
       const double at_peak = memory.by_role[static_cast<int>(Role::cache)].value;
       EXPECT_LE(at_peak, bytes * (1.0 + 1e-9)) << row_of(phase).name;
-      if (own.micro_batches == 1) EXPECT_NEAR(at_peak, bytes, 1e-9 * bytes) << row_of(phase).name;
+      if (own.micro_batches == 1) {
+        EXPECT_NEAR(at_peak, bytes, 1e-9 * bytes) << row_of(phase).name;
+      }
       EXPECT_EQ(memory.by_role[static_cast<int>(Role::gradient)].value, 0.0);
       EXPECT_EQ(memory.by_role[static_cast<int>(Role::optimizer)].value, 0.0);
       EXPECT_EQ(roles_in(memory.by_role).back(), Role::cache);
