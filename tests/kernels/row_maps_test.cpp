@@ -16,6 +16,8 @@
 namespace fourfold::tests {
 namespace {
 
+namespace rows = engine::cpu::rows;
+
 // From `low` to `high` in 5,003 steps.
 std::vector<float> ramp(double low, double high) {
   constexpr int n = 5003;
