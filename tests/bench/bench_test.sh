@@ -59,7 +59,7 @@ follows 'row["GB/s p50"] if "latency" in name else 1' \
   '(65536 if "64" in name else 8) / seconds / 1e9 if "latency" in name else 1'
 measures collectives 42 --ranks 4 --grid 2x1x2x1 --sizes 1KiB
 follows 'row["algbw GB/s"]' '1024 / seconds / 1e9'
-follows 'row["busbw GB/s"]' 'row["algbw GB/s"] * (1 if "all-reduce" in name else 0.5)'
+follows 'row["busbw GB/s"]' 'row["algbw GB/s"] * (1 if "all-reduce" in name or "broadcast" in name else 0.5)'
 measures checkpoint 4 --folder "$folder"
 follows 'row["% of plain"]' '100 * row["MB/s p50"] / named[name.split()[0] + " a plain file"]["MB/s p50"]'
 measures estimate 3

@@ -97,7 +97,7 @@ TEST(Stream, RefusesAReadWhileAnAllReduceMayOverwriteIt) {
       std::next(start),
       {IssueKind::compute, static_cast<std::int32_t>(schedule.program.ops.size() - 1), 0, {}, {}});
 
-  EXPECT_THAT(refusal(schedule), HasSubstr("reduce reads embedding while an all-reduce may"));
+  EXPECT_THAT(refusal(schedule), HasSubstr("reduce reads embedding while a collective may"));
 }
 
 TEST(Stream, RefusesToEndWithACollectiveInFlight) {
