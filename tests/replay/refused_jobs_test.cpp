@@ -147,12 +147,12 @@ TEST(RefusedJobs, CannotBeListed) {
   EXPECT_EQ(said({2, 2, 1, 1}, "perlmutter"), "accepted");  // in a node
   EXPECT_EQ(said({4, 4, 1, 1}, "perlmutter"), "accepted");  // one of each node
   EXPECT_EQ(said({2, 4, 1, 1}, "perlmutter"),
-            "Ranks 0 to 6 of one group share some of their nodes, but not all: the observer takes "
+            "Ranks 0 to 6 of one group share some of their nodes, but not all: the witness takes "
             "groups inside a node of 4 devices, or with one rank a node.");
   EXPECT_EQ(said({2, 4, 1, 1}, "crossbar"), "accepted");
   EXPECT_EQ(said({2, 2, 1, 1, 2}, "crossbar"),
             "A listing says what every rank does, but the stages of a pipeline do different "
-            "things: the observer takes grids without pipe.");
+            "things: the witness takes grids without pipe.");
 }
 
 }  // namespace
