@@ -206,7 +206,7 @@ namespace {
 // and walking thousands of them for each number takes long.
 Point with_few_micro_batches(Point point) {
   const std::int64_t stages = point.grid.extent(Axis::pipe);
-  const std::int64_t few = 4 * stages;
+  const std::int64_t few = 8 * stages;
   std::int64_t& micro_batches = point.options.micro_batches;
   if (stages == 1 || micro_batches <= few) return point;
   point.global_batch = point.global_batch / micro_batches * few;
