@@ -38,7 +38,7 @@ done <<'END'
 2 --grid 1x1x1x2 --precision fp32 --batch 256
 2 --grid 1x1x2x1 --precision bf16 --batch 768 --micro-batches 2 --gradient-reduction accumulated --zero 1
 2 --grid pipe=2 --precision fp32 --batch 512 --micro-batches 4 --recompute mlp
-4 --grid 2x1x1x2 --precision fp32 --batch 512 --sequence-parallel on --zero 2 --recompute norms
+4 --grid 2x1x1x2 --precision fp32 --batch 1024 --sequence-parallel on --zero 2 --recompute norms
 END
 
 for precision in fp32 bf16; do
