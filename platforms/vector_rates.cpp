@@ -20,8 +20,4 @@ double fp32_rate(const Platform& platform) {
   return *products / std::ranges::max_element(platform.processor.gemm, {}, &GemmPoint::rate)->rate;
 }
 
-std::optional<FlopsPerSecond> vector_rate(const Platform& platform) {
-  return fp32_products(platform);
-}
-
 }  // namespace fourfold::inline platforms

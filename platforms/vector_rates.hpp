@@ -7,12 +7,11 @@
 
 namespace fourfold::inline platforms {
 
-// Of the largest products; nothing where the machine's file has no fp32_Tflops.
+// Of the largest products, and of flops outside products; nothing where the machine's file has no
+// fp32_Tflops.
 std::optional<FlopsPerSecond> fp32_products(const Platform& platform);
 // That over the rate of the largest products in 16 bits; 1 where it is not known.
 double fp32_rate(const Platform& platform);
-// Of flops outside products, which are done in fp32; nothing where it is not known.
-std::optional<FlopsPerSecond> vector_rate(const Platform& platform);
 // Vector flops that take as long as one special function. Source: CUDA C++ Programming Guide,
 // throughput of arithmetic instructions: of a multiprocessor of H100 256 flops a clock and 16
 // special functions; of A100's and V100's, and of a compute unit of CDNA, 128 and 16.

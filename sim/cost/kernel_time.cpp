@@ -1,11 +1,11 @@
 // The roofline of one kernel; see kernel_time.hpp.
 #include "sim/cost/kernel_time.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 #include "platforms/vector_rates.hpp"
 #include "schedule/fold/product_sum.hpp"
@@ -241,7 +241,7 @@ class Kernels {
   }
 
   FlopsPerSecond known_vector_rate() const {
-    const auto rate = machine_ == nullptr ? std::nullopt : vector_rate(*machine_);
+    const auto rate = machine_ == nullptr ? std::nullopt : fp32_products(*machine_);
     if (rate) return *rate;
     throw std::invalid_argument(
         fmt::format("{} computes outside products, and {} does not say how fast: it needs "

@@ -134,7 +134,7 @@ TEST(KernelTime, OfAFunctionIsThatOfItsLongestClass) {
   for (const std::string& name : known_platforms()) {
     Platform platform = read_platform(name);
     platform.processor.launch_overhead = platform.software.dispatch = {};
-    const std::optional<FlopsPerSecond> rate = vector_rate(platform);
+    const std::optional<FlopsPerSecond> rate = fp32_products(platform);
     if (!rate) {
       EXPECT_EQ(refusal([&] { time(vector, platform, 2); }),
                 "scan computes outside products, and " + name +
