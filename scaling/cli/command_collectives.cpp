@@ -8,6 +8,7 @@
 
 #include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/cli/commands.hpp"
+#include "scaling/find/strategy_words.hpp"
 #include "scaling/text/collective_table.hpp"
 #include "scaling/words/output.hpp"
 #include "support/flag_checks.hpp"
@@ -27,14 +28,25 @@ std::map<std::string, std::string> cells_of(const std::vector<std::string>& type
   return cells;
 }
 
+// What all send to each member; empty where nothing was typed.
+std::vector<double> parts_in(const std::string& typed) {
+  std::vector<double> parts;
+  if (typed.empty()) return parts;
+  for (std::string word : listed("--parts", typed)) {
+    const std::string wrong = number(0.0)(word);
+    if (!wrong.empty()) throw std::runtime_error("--parts '" + typed + "': " + wrong);
+    parts.push_back(std::stod(word));
+  }
+  return parts;
+}
+
 }  // namespace
 
 void add_collectives_verb(CLI::App& app, Action& action) {
   struct Typed {
-    std::string platform, library;
+    std::string platform, library, parts;
     std::int64_t devices = 2;
     std::int64_t stride = 1;
-    std::vector<double> parts;
     bool json = false;
     std::string measured;
     std::vector<std::string> only;
@@ -60,10 +72,8 @@ void add_collectives_verb(CLI::App& app, Action& action) {
   verb->add_option("--stride", typed->stride, "distance between neighbours, in devices")
       ->capture_default_str()
       ->check(whole_number(1));
-  CLI::Option* parts =
-      verb->add_option("--parts", typed->parts,
-                       "LIST: how much all send to each member, as 4,1,1,2; of any unit")
-          ->delimiter(',');
+  CLI::Option* parts = verb->add_option(
+      "--parts", typed->parts, "LIST: how much all send to each member, as 4,1,1,2; of any unit");
   CLI::Option* json = verb->add_flag("--json", typed->json, "print one line of JSON");
   CLI::Option* measured =
       verb->add_option("--measured", typed->measured, "FILE: a CSV of measurements")
@@ -84,7 +94,7 @@ void add_collectives_verb(CLI::App& app, Action& action) {
         return 0;
       }
       const CollectiveTable table =
-          collective_table(platform, typed->devices, typed->stride, typed->parts);
+          collective_table(platform, typed->devices, typed->stride, parts_in(typed->parts));
       print(typed->json ? collective_json(table) : collective_text(table));
       return 0;
     };

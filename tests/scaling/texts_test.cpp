@@ -198,9 +198,11 @@ TEST(Texts, OfAPointAndItsSearchSayEveryNumber) {
   expect_said("the estimate", [](Record& r) { r.estimated *= 0.5; });
   expect_said("memory", [](Record& r) { r.memory *= 0.5; });
   expect_said("its limit", [](Record& r) { r.memory_limit *= 0.5; });
-  for (std::size_t role = 0; role < record.memory_by_role.size(); ++role) {
-    expect_said("a role", [=](Record& r) { r.memory_by_role[role] *= 0.5; });
+  for (Role role : roles_in(record.memory_by_role)) {
+    expect_said(name(role), [=](Record& r) { r.memory_by_role[static_cast<int>(role)] *= 0.5; });
   }
+  expect_said("caches",
+              [](Record& r) { r.memory_by_role[static_cast<int>(Role::cache)] = {1e9}; });
   expect_said("flops", [](Record& r) { r.model_flops *= 0.5; });
   expect_said("the advertised peak", [](Record& r) { r.advertised_peak *= 0.5; });
   expect_said("the empirical peak", [](Record& r) { r.empirical_peak *= 0.5; });

@@ -26,8 +26,10 @@ std::int64_t size_in(const nlohmann::json& entry, const char* key) {
                            std::to_string(most));
 }
 
+// A message has one transport, which nobody chooses.
 CollectiveKind kind_in(const std::string& word) {
-  if (const auto kind = kind_named(word, collective_rows)) return *kind;
+  const auto kind = kind_named(word, collective_rows);
+  if (kind && *kind != CollectiveKind::send) return *kind;
   throw std::runtime_error("'" + word + "' is no collective");
 }
 
