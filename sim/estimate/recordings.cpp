@@ -4,7 +4,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedule/fold/deep_folds.hpp"
+
 namespace fourfold::inline sim::inline estimate {
+
+struct Recordings::OfShallow {
+  OfShallow(Model of, const StepOptions& options)
+      : model(std::move(of)), recordings(model, options) {}
+
+  Model model;
+  Recordings recordings;
+};
+
+Recordings::Recordings(const Model& model, const StepOptions& options)
+    : model_(model), options_(options), short_folds_(model, options) {}
+
+Recordings::~Recordings() = default;
 
 const Pipeline& Recordings::pipeline(std::int64_t stages, std::int64_t micro_batches) {
   const auto [slot, fresh] = pipelines_.try_emplace({stages, micro_batches});
@@ -19,6 +34,9 @@ const Pipeline& Recordings::pipeline(std::int64_t stages, std::int64_t micro_bat
 const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) {
   const auto [slot, fresh] = stretched_.try_emplace({stage.index, stage.count, micro_batches});
   if (!fresh) return slot->second;
+  if (std::optional<Folded> step = from_shallow(stage, micro_batches)) {
+    return slot->second = std::move(*step);
+  }
   if (stage.count > 1) {
     if (std::optional<Folded> step = short_folds_.step(stage, micro_batches)) {
       return slot->second = std::move(*step);
@@ -27,6 +45,23 @@ const Folded& Recordings::stage(const Stage& stage, std::int64_t micro_batches) 
   slot->second = recorded(stage, micro_batches);
   if (micro_batches > slot->second.micro_batches) stretch(slot->second, micro_batches);
   return slot->second;
+}
+
+std::optional<Folded> Recordings::from_shallow(const Stage& stage, std::int64_t micro_batches) {
+  if (!shallow_say_all_) return {};
+  const std::optional<ShallowModels> models = shallow_models(model_, options_, stage.count);
+  if (!models) return {};
+  std::optional<Folded> step =
+      deepened(of(models->few).stage(stage, micro_batches),
+               of(models->more).stage(stage, micro_batches), models->periods);
+  shallow_say_all_ = step.has_value();
+  return step;
+}
+
+Recordings& Recordings::of(const Model& shallow) {
+  std::unique_ptr<OfShallow>& own = shallow_[shallow.layers];
+  if (!own) own = std::make_unique<OfShallow>(shallow, options_);
+  return own->recordings;
 }
 
 const Folded& Recordings::recorded(const Stage& stage, std::int64_t micro_batches) {

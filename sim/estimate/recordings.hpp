@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,12 +17,13 @@
 
 namespace fourfold::inline sim::inline estimate {
 
-// Of one model with options that differ in their micro-batches only.
+// Of one model with options that differ in their micro-batches only. Steps of deep models are put
+// together from those of shallow ones, where these say all.
 class Recordings {
  public:
   // The model must outlive it.
-  Recordings(const Model& model, const StepOptions& options)
-      : model_(model), options_(options), short_folds_(model, options) {}
+  Recordings(const Model& model, const StepOptions& options);
+  ~Recordings();
 
   // The step with so many micro-batches.
   const Pipeline& pipeline(std::int64_t stages, std::int64_t micro_batches);
@@ -28,11 +31,17 @@ class Recordings {
   const Folded& stage(const Stage& stage, std::int64_t micro_batches);
 
  private:
+  struct OfShallow;
+
   const Folded& recorded(const Stage& stage, std::int64_t micro_batches);
+  std::optional<Folded> from_shallow(const Stage& stage, std::int64_t micro_batches);
+  Recordings& of(const Model& shallow);
 
   const Model& model_;
   StepOptions options_;
   ShortFolds short_folds_;
+  std::map<std::int64_t, std::unique_ptr<OfShallow>> shallow_;  // by layers
+  bool shallow_say_all_ = true;
   // By stage, number of stages and recorded micro-batches.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, Folded> recordings_;
   // By stage, number of stages and micro-batches.
