@@ -54,8 +54,9 @@ class Line {
   Line(std::int64_t ranks, std::int64_t members, CollectiveKind kind, TransportKind transport)
       : channel_{row_of(kind).motion == Motion::one_way ? Axis::pipe : Axis::x, "",
                  row_of(kind).motion == Motion::one_way ? Group::after_even : Group::line},
-        channels_(row_of(kind).motion == Motion::one_way ? ProcessGrid(1, 1, 1, ranks / members, members)
-                                                 : ProcessGrid(members, 1, 1, ranks / members),
+        channels_(row_of(kind).motion == Motion::one_way
+                      ? ProcessGrid(1, 1, 1, ranks / members, members)
+                      : ProcessGrid(members, 1, 1, ranks / members),
                   {channel_}, transport, ProgressMode::tiles, memory_) {}
 
   Communicator& operator*() { return channels_[channel_]; }
@@ -66,6 +67,11 @@ class Line {
   HostMemory memory_;
   Channels channels_;
 };
+
+// Those that libraries are tuned by, and messages.
+bool is_timed(const KindRow& row) {
+  return row.motion == Motion::around || row.motion == Motion::one_way;
+}
 
 class Buffers {
  public:
@@ -97,7 +103,7 @@ void measure_collectives(Measurements& measurements, TransportKind transport) {
   for (const std::int64_t members : groups(world.size())) {
     for (const KindRow& row : collective_rows) {
       const CollectiveKind kind = row.kind;
-      if (row.motion == Motion::one_way && members > 2) continue;
+      if (!is_timed(row) || (row.motion == Motion::one_way && members > 2)) continue;
       Line line(world.size(), members, kind, transport);
       for (std::int64_t bytes = smallest; bytes <= largest; bytes *= factor) {
         measurements.want({{"kind", "collective"},
