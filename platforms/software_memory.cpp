@@ -30,6 +30,8 @@ const std::vector<Part>& parts() {
       {"gathered_embeddings", [](M& m, double v) { m.gathered_embeddings = v; }},
       {"gathered_bytes", [](M& m, double v) { m.gathered_bytes = v; }},
       {"casts", [](M& m, double v) { m.casts = v; }},
+      {"messages_of_step", [](M& m, double v) { m.messages_of_step = v > 0.0; }},
+      {"logits_of_step", [](M& m, double v) { m.logits_of_step = v > 0.0; }},
       {"buckets_MiB", [](M& m, double v) { m.buckets = {v}; }},
       {"workspaces_MiB", [](M& m, double v) { m.workspaces = {v}; }},
       {"context_MiB", [](M& m, double v) { m.context = {v}; }},

@@ -25,8 +25,10 @@ struct SoftwareMemory {
   std::optional<double> gathered_blocks;
   double gathered_embeddings = 0.0, gathered_bytes = 2.0;
   double casts = 0.0;  // bytes a parameter of casts that stay until the forward pass has ended
-  Bytes buckets;       // of communication
-  Bytes workspaces;    // of products
+  // Of a pipeline: room for what a stage receives in every micro-batch, and the logits of all.
+  bool messages_of_step = false, logits_of_step = false;
+  Bytes buckets;     // of communication
+  Bytes workspaces;  // of products
   // Of PyTorch, where nothing else is said: CUDA's context with all kernels, 0.92 GiB, and the
   // first collective of two ranks, 1.45 GiB (stas00/ml-engineering); the allocator's reserve over
   // what is allocated, the median of runs, and what nine of ten stay below (nanotron's logs).

@@ -180,7 +180,7 @@ void Estimator::evaluate_sizes(std::span<const Folded> stages, const ProcessGrid
 std::vector<MemoryUse> Estimator::memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                          std::int64_t micro_batches) {
   evaluate_sizes(stages, grid, micro_batches);
-  const MemoryOfSoftware software(platform_, question_, grid);
+  const MemoryOfSoftware software(platform_, question_, grid, micro_batches);
   std::vector<MemoryUse> uses;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     uses.push_back(peak_memory(stages[i], sizes_[i], grid, software.rules()));
@@ -227,7 +227,7 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
     sizes_[k].evaluate(pipeline.stages()[stage], grid, quantities(micro_batches));
   }
   Estimate result;
-  const MemoryOfSoftware software(platform_, question_, grid);
+  const MemoryOfSoftware software(platform_, question_, grid, micro_batches);
   result.stage_memory = peak_memory(pipeline, sizes_, grid, software.rules());
   software.add_to(result.stage_memory);
   result.memory = fullest(result.stage_memory);

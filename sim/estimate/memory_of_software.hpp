@@ -2,6 +2,8 @@
 // and how it stores state, and what is there all the time.
 #pragma once
 
+#include <vector>
+
 #include "platforms/platform.hpp"
 #include "schedule/fold/memory_rules.hpp"
 #include "sim/question/point.hpp"
@@ -11,7 +13,9 @@ namespace fourfold::inline sim::inline estimate {
 class MemoryOfSoftware {
  public:
   // Of a step on this grid; the point's own grid is not looked at.
-  MemoryOfSoftware(const Platform& platform, const Point& question, const ProcessGrid& grid);
+  // Nor are its micro-batches.
+  MemoryOfSoftware(const Platform& platform, const Point& question, const ProcessGrid& grid,
+                   std::int64_t micro_batches);
 
   const MemoryRules& rules() const { return rules_; }
   // Adds to each stage's peak what is there all the time, in its role.
@@ -23,6 +27,8 @@ class MemoryOfSoftware {
   Bytes gathered_embeddings_;  // on the first and on the last stage
   bool alone_ = true, tied_ = false;
   Bytes workspaces_;
+  // Of a pipeline, by stage: messages and logits of micro-batches whose step has no more use of them.
+  std::vector<Bytes> of_other_micro_batches_;
 };
 
 }  // namespace fourfold::inline sim::inline estimate

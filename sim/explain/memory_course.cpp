@@ -39,7 +39,7 @@ std::string StageCourse::moment() const {
 MemoryCourse memory_course(const Point& point, const Platform& platform) {
   const StepOptions options = in_effect(point.options, point.grid);
   const std::int64_t stages = point.grid.extent(Axis::pipe);
-  const MemoryOfSoftware software(platform, point, point.grid);
+  const MemoryOfSoftware software(platform, point, point.grid, options.micro_batches);
   std::vector<MemoryUse> always(static_cast<std::size_t>(stages));
   software.add_to(always);
   MemoryCourse course;

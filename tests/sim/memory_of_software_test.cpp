@@ -1,0 +1,75 @@
+// What a software keeps of a pipeline's other micro-batches: messages of each stage, logits of the
+// last.
+#include "sim/estimate/memory_of_software.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/platforms/platform_files.hpp"
+
+namespace fourfold::tests {
+namespace {
+
+constexpr std::int64_t sequences = 64;
+
+Point pipelined(const std::string& grid, bool sequence_parallel = false) {
+  Point point;
+  point.platform = "crossbar";
+  point.model = {"wide", 8, 64, 8, 32, 512};
+  point.grid = ProcessGrid::parse(grid);
+  point.global_batch = sequences;
+  point.options.sequence_parallel = sequence_parallel;
+  return point;
+}
+
+// Bytes that are there all the time on each stage, of a software that says this of memory.
+std::vector<double> always(const Point& point, std::int64_t micro_batches,
+                           const std::string& says) {
+  const auto path = scratch("keeps.toml");
+  std::ofstream(path) << "title = \"mine\"\nlike = \"fused\"\n[memory]\n" << says;
+  const Platform platform = read_platform(point.platform, {}, path.string());
+  std::vector<MemoryUse> stages(static_cast<std::size_t>(point.grid.extent(Axis::pipe)));
+  MemoryOfSoftware(platform, point, point.grid, micro_batches).add_to(stages);
+  std::vector<double> bytes;
+  for (const MemoryUse& stage : stages) bytes.push_back(stage.peak.value);
+  return bytes;
+}
+
+constexpr const char* nothing = "workspaces_MiB = { value = 0, source = \"me\" }\n";
+constexpr const char* logits = "logits_of_step = { value = 1, source = \"me\" }\n";
+constexpr const char* messages = "messages_of_step = { value = 1, source = \"me\" }\n";
+
+TEST(MemoryOfSoftware, HasNothingOfOtherMicroBatchesUnlessItSaysSo) {
+  const Point point = pipelined("x=2,data=2,pipe=4");
+
+  EXPECT_EQ(always(point, 8, nothing), std::vector<double>(4, 0.0));
+  EXPECT_EQ(always(pipelined("x=2,data=2"), 8, logits), std::vector<double>(1, 0.0));
+  EXPECT_EQ(always(pipelined("x=2,data=2"), 8, messages), std::vector<double>(1, 0.0));
+}
+
+TEST(MemoryOfSoftware, KeepsTheLogitsOfAllOtherMicroBatchesOnTheLastStage) {
+  const Point point = pipelined("x=2,data=2,pipe=4");
+  for (const std::int64_t micro_batches : {1, 2, 8}) {
+    const double tokens = sequences * 32.0 / (2.0 * static_cast<double>(micro_batches));
+    const double of_one = 2.0 * tokens * 512 / 2;
+
+    EXPECT_EQ(always(point, micro_batches, logits),
+              (std::vector<double>{0, 0, 0, static_cast<double>(micro_batches - 1) * of_one}));
+  }
+}
+
+// The first stage receives no tokens' stream, the last no gradient; what is in flight, as many
+// micro-batches as there are stages from here on, a step counts itself, and one gradient.
+TEST(MemoryOfSoftware, HasRoomForTheMessagesOfAllMicroBatches) {
+  for (const bool cut : {false, true}) {
+    const double message = 2.0 * (sequences * 32.0 / 8 / 2) * 64 / (cut ? 2.0 : 1.0);
+
+    EXPECT_EQ(
+        always(pipelined("x=2,data=2,pipe=4", cut), 8, messages),
+        (std::vector<double>{7 * message, (5 + 7) * message, (6 + 7) * message, 7 * message}));
+  }
+}
+
+}  // namespace
+}  // namespace fourfold::tests
