@@ -2,7 +2,9 @@
 # fourfold advise: its status says whether deadline and budget hold, and it names what comes nearest.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
-batch=(--batch-tokens 524288)
+# A search tries what it is not told.
+fewer=(--recompute full --weight-gather keep --gradient-reduction accumulated)
+batch=(--batch-tokens 524288 "${fewer[@]}")
 # status WANTED WORDS...: leaves what was said in $folder/said.
 status() {
   local wanted=$1 is=0
@@ -64,7 +66,7 @@ for words in "--devices 64 --tokens 1X" "--devices 64..1 --tokens 1B" "--devices
   [ "$(wc -l <"$folder/said")" -eq 1 ] || fail "advise $words: $(cat "$folder/said")"
 done
 
-"$fourfold" advise --model gpt-5b --batch-tokens 524288 --platform frontier --devices 64,128 --tokens 1B --json 2>/dev/null |
+"$fourfold" advise --model gpt-5b "${batch[@]}" --platform frontier --devices 64,128 --tokens 1B --json 2>/dev/null |
   python3 -c '
 import json, sys
 advice = json.load(sys.stdin)
@@ -76,12 +78,12 @@ assert advice["node_failures_per_day"]["unconfirmed"]'
 # The batch that is offered for a number of devices is of that number, as --batch-tokens takes it.
 status 1 --platform frontier --devices 127 --tokens 1B
 says '64 or 128 devices would fit, and so would 127 devices with a batch of 520192 tokens \(254 sequences\)$'
-batch=(--batch-tokens 520192)
+batch=(--batch-tokens 520192 "${fewer[@]}")
 status 0 --platform frontier --devices 127 --tokens 1B
 
 # Where nothing fits, JSON says so, too.
 status=0
-"$fourfold" advise --model gpt-5b --platform frontier --devices 1,100000 --vocabulary 8000000 --tokens 1B --json \
+"$fourfold" advise --model gpt-5b "${fewer[@]}" --platform frontier --devices 1,100000 --vocabulary 8000000 --tokens 1B --json \
   >"$folder/answer.json" 2>/dev/null || status=$?
 [ "$status" -eq 1 ] || fail "advise --json ended with $status where nothing fits, not 1"
 python3 -c '

@@ -74,6 +74,8 @@ OF_A_FLAG = {
 LEFT_OUT = {"--help", "--output", "--svg", "--trace", "--memory-figure", "--json", "--csv", "--measured", "--wide",
             "--explain", "--space", "--influence", "--grids-by", "--work-limit"}
 POINT = {"--platform": "dragonfly", "--model": "gpt2-124m", "--batch-tokens": "65536"}
+# A search tries what it is not told.
+FEWER = {"--recompute": "full", "--weight-gather": "keep", "--gradient-reduction": "accumulated"}
 GRID = {"--grid": "x=2,z=2,data=2,pipe=2", "--fidelity": "estimated"}
 WHAT_IFS = ["--placement", "--jitter", "--slow-devices", "--degrade", "--fail", "--collective",
             "--seed", "--scale"]
@@ -84,12 +86,12 @@ VERBS = [
     ("project", {**POINT, **GRID, "--micro-batches": "4", "--json": None}, None),
     ("project", {**POINT, "--grid": "2x2x2x1", "--fidelity": "simulated", "--json": None},
      WHAT_IFS),
-    ("search", {**POINT, "--devices": "4", "--best": "2"}, None),
-    ("search", {**POINT, "--devices": "4", "--stages": "1,2", "--micro-batch-size": "1,2"},
+    ("search", {**POINT, **FEWER, "--devices": "8", "--best": "2"}, None),
+    ("search", {**POINT, **FEWER, "--devices": "8", "--stages": "1,2", "--micro-batch-size": "1,2"},
      ["--micro-batch-size", "--devices", "--grid", *OF_A_STEP]),
-    ("compare", {**POINT, "--devices": "4", "--systems": "axonn-4d,pytorch-fsdp",
+    ("compare", {**POINT, "--devices": "8", "--systems": "axonn-4d,pytorch-fsdp",
                  "--fidelity": "estimated"}, ["--systems", "--devices", "--grid", *OF_A_STEP]),
-    ("advise", {**POINT, "--devices": "2,4", "--tokens": "1B", "--fidelity": "estimated"},
+    ("advise", {**POINT, **FEWER, "--devices": "4,8", "--tokens": "1B", "--fidelity": "estimated"},
      ["--devices", "--stages"]),
     ("show", {"--model": "gpt2-124m"}, OF_A_STEP),
     ("show order", {"--stages": "4", "--micro-batches": "8", "--times": "1,2,1"},
