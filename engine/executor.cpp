@@ -9,6 +9,7 @@
 
 #include "engine/batch.hpp"
 #include "engine/bucketed_update.hpp"
+#include "engine/host_memory.hpp"
 #include "engine/plan/executor_plan.hpp"
 #include "schedule/order/ready_turns.hpp"
 
@@ -55,8 +56,13 @@ class Executor::StepWalk {
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
     const ArenaPlan arena = plan_arena(buffers.buffers, StreamOrder(schedule));
     arena_ = memory_.allocate(arena.bytes);
-    std::vector<std::byte*> addresses;
-    for (std::int64_t offset : arena.offsets) addresses.push_back(arena_.data() + offset);
+    work::Addresses addresses;
+    for (std::int64_t offset : arena.offsets) addresses.buffers.push_back(arena_.data() + offset);
+    const ArenaPlan on_host = plan_arena(buffers.on_host, StreamOrder(schedule));
+    host_arena_ = host_.allocate(on_host.bytes);
+    for (std::int64_t offset : on_host.offsets) {
+      addresses.on_host.push_back(host_arena_.data() + offset);
+    }
     plan_ = work::bind(schedule, tokens, weights, buffers, addresses);
     prepare_communicators();
     posts_.resize(plan_.collectives);
@@ -100,6 +106,7 @@ class Executor::StepWalk {
   Tensor logits() const { return plan_.logits; }
   Tensor token_losses() const { return plan_.token_losses; }
   std::int64_t arena_bytes() const { return arena_.bytes(); }
+  std::int64_t host_arena_bytes() const { return host_arena_.bytes(); }
 
   Schedule schedule;
 
@@ -244,6 +251,16 @@ class Executor::StepWalk {
     close_span(copy.op);
   }
 
+  void run(const work::HostCopy& copy) {
+    const auto& [op, from, to, to_host] = copy;
+    if (to_host) {
+      memory_.copy_out(to.data, from.data, from.bytes());
+    } else {
+      memory_.copy_in(to.data, from.data, from.bytes());
+    }
+    close_span(op);
+  }
+
   void run(const work::StartItem& start) {
     make(start.packed);
     // They are finished in their order: the last one stands for all.
@@ -283,6 +300,8 @@ class Executor::StepWalk {
   std::vector<Communicator*> communicators_;
   ProgressCall between_tiles_;
   DeviceBlock arena_;
+  HostMemory host_;
+  DeviceBlock host_arena_;
   work::ExecutorPlan plan_;
   Device device_;
   std::int64_t step_tokens_ = 0;
@@ -317,6 +336,9 @@ Tensor Executor::token_losses() const {
 }
 std::int64_t Executor::arena_bytes() const {
   return walk_->arena_bytes();
+}
+std::int64_t Executor::host_arena_bytes() const {
+  return walk_->host_arena_bytes();
 }
 const Schedule& Executor::schedule() const {
   return walk_->schedule;

@@ -74,6 +74,7 @@ class Executor {
   // Of the same schedules: the loss of each of this rank's words, 0 where the target is left out.
   Tensor token_losses() const;
   std::int64_t arena_bytes() const;
+  std::int64_t host_arena_bytes() const;  // of what comes and goes in the host's memory
   const Schedule& schedule() const;
 
  private:

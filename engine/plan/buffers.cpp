@@ -22,6 +22,7 @@ struct Block {
   PlannedBuffer buffer;
   std::int32_t parent = -1;  // the pack's block that this one became a part of
   std::int64_t offset = 0;   // there
+  bool on_host = false;
 };
 
 class Planner {
@@ -104,7 +105,7 @@ class Planner {
   void create(Id id) {
     if (place(id).persistent != -1) return;
     place(id) = {static_cast<std::int32_t>(blocks_.size()), 0, -1};
-    blocks_.push_back({{bytes(id), now_, now_}, -1, 0});
+    blocks_.push_back({{bytes(id), now_, now_}, -1, 0, program_[id].on_host});
   }
 
   void compute(const Op& op) {
@@ -208,11 +209,12 @@ class Planner {
     std::vector<std::int32_t> number(blocks_.size(), -1);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       if (blocks_[i].parent != -1) continue;
-      number[i] = static_cast<std::int32_t>(plan.buffers.size());
-      plan.buffers.push_back(blocks_[i].buffer);
+      std::vector<PlannedBuffer>& there = blocks_[i].on_host ? plan.on_host : plan.buffers;
+      number[i] = static_cast<std::int32_t>(there.size());
+      there.push_back(blocks_[i].buffer);
     }
     for (const Place& place : places_) {
-      Slot slot{-1, place.offset, place.persistent};
+      Slot slot{-1, place.offset, place.persistent, false};
       if (place.block != -1) {
         std::int32_t outer = place.block;
         while (block(outer).parent != -1) {
@@ -220,6 +222,7 @@ class Planner {
           outer = block(outer).parent;
         }
         slot.buffer = number[static_cast<std::size_t>(outer)];
+        slot.on_host = block(outer).on_host;
       }
       plan.slots.push_back(slot);
     }

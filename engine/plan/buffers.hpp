@@ -33,11 +33,13 @@ struct Slot {
   std::int32_t buffer = -1;
   std::int64_t offset = 0;  // bytes
   Id persistent = -1;
+  bool on_host = false;  // in one of the host's buffers
 };
 
 struct BufferPlan {
   std::vector<PlannedBuffer> buffers;
-  std::vector<Slot> slots;  // by value
+  std::vector<PlannedBuffer> on_host;  // in the memory of the device's host
+  std::vector<Slot> slots;             // by value
 };
 
 // Results of maps and adds take over the buffer of an operand of their shape and precision that

@@ -13,7 +13,7 @@ namespace {
 class Binder {
  public:
   Binder(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
-         const BufferPlan& buffers, const std::vector<std::byte*>& addresses)
+         const BufferPlan& buffers, const Addresses& addresses)
       : schedule_(schedule),
         program_(schedule.program),
         tokens_(micro_batch_tokens),
@@ -74,7 +74,7 @@ class Binder {
     throw std::logic_error("executor: a schedule that keeps logits has no losses");
   }
 
-  Tensor tensor(Id id, const Slot& slot, const std::vector<std::byte*>& addresses) const {
+  Tensor tensor(Id id, const Slot& slot, const Addresses& addresses) const {
     const Value& value = program_[id];
     const ProcessGrid& grid = weights_.grid();
     Tensor result;
@@ -87,7 +87,8 @@ class Binder {
       result.cols = value.shape.local_cols(grid, {tokens_});
     }
     if (slot.buffer != -1) {
-      result.data = addresses[static_cast<std::size_t>(slot.buffer)] + slot.offset;
+      const std::vector<std::byte*>& there = slot.on_host ? addresses.on_host : addresses.buffers;
+      result.data = there[static_cast<std::size_t>(slot.buffer)] + slot.offset;
     } else if (value.persistent && !is_words(id)) {
       result.data = stored(value, result).data;
     }
@@ -119,6 +120,10 @@ class Binder {
         return cut(i);
       case OpKind::update:
         return update(i);
+      case OpKind::to_host:
+      case OpKind::to_device:
+        return add_with_span(
+            HostCopy{i, at(op.inputs[0]), at(op.outputs[0]), op.kind == OpKind::to_host});
       default:
         kernel(i);
     }
@@ -277,7 +282,7 @@ class Binder {
 }  // namespace
 
 ExecutorPlan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
-                  const BufferPlan& buffers, const std::vector<std::byte*>& addresses) {
+                  const BufferPlan& buffers, const Addresses& addresses) {
   return Binder(schedule, micro_batch_tokens, weights, buffers, addresses).run();
 }
 

@@ -45,6 +45,13 @@ struct Copy {
   Copies members;
 };
 
+// A value's way to the memory of the device's host, or back.
+struct HostCopy {
+  std::int32_t op = 0;
+  Tensor from, to;
+  bool to_host = false;
+};
+
 // Of collectives and messages. Those along an axis of extent 1 are not on the list: their operand
 // is their result. A collective of several values is a call for each.
 struct StartItem {
@@ -75,7 +82,13 @@ struct ReadNorm {
   Tensor squares_x, squares_y;  // their sum is that of the whole gradient
 };
 
-using Item = std::variant<KernelItem, Update, Copy, StartItem, Finish, Choose, ReadLoss, ReadNorm>;
+using Item =
+    std::variant<KernelItem, Update, Copy, HostCopy, StartItem, Finish, Choose, ReadLoss, ReadNorm>;
+
+// Where the buffers of a plan lie.
+struct Addresses {
+  std::vector<std::byte*> buffers, on_host;
+};
 
 // What is done from one choice to the next.
 struct ItemStretch {
@@ -95,9 +108,8 @@ struct ExecutorPlan {
   Tensor token_losses;  // kept where the logits are
 };
 
-// The arena plan's offsets are those of the buffers. Throws std::invalid_argument if the weights do
-// not fit the program.
+// Throws std::invalid_argument if the weights do not fit the program.
 ExecutorPlan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
-                  const BufferPlan& buffers, const std::vector<std::byte*>& addresses);
+                  const BufferPlan& buffers, const Addresses& addresses);
 
 }  // namespace fourfold::inline engine::inline plan::work

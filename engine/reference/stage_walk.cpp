@@ -178,6 +178,11 @@ void StageWalk<T>::compute(std::int32_t i) {
       return cut(op);
     case OpKind::update:
       return update(op);
+    case OpKind::to_host:
+    case OpKind::to_device: {
+      Blocks<T> copy = store_[op.inputs[0]];
+      return store_.put(op.outputs[0], std::move(copy));
+    }
     default:
       kernel(i);
   }

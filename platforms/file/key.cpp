@@ -90,7 +90,8 @@ KeyTable processor_keys() {
         "What a copy between the device and its host's memory sustains, one way, while all devices "
         "of the node copy.",
         "nvbandwidth or BabelStream's transfers, all devices at once, pinned memory.",
-        "The update of an optimizer kept on the host (--offload-bucket); nothing else.",
+        "What is kept on the host: an optimizer (--offload-bucket), inputs of blocks "
+        "(--offload-activations).",
         Presence::optional},
        {"launch_overhead_us", KeyForm::number, "2",
         "Gap between a kernel and the next that depends on it.",
@@ -584,7 +585,9 @@ KeyTable measured_keys() {
       "of the bytes; beyond the last it is in proportion. Over nodes groups with so many "
       "members a node, and two lengths at least, stand for others: up to pieces of 512 KiB a "
       "member by logarithms, above in proportion.",
-      {{"kind", KeyForm::column, "", "all-gather, reduce-scatter, all-reduce, send, all-to-all, all-to-all-v, broadcast or neighbour-exchange."},
+      {{"kind", KeyForm::column, "",
+        "all-gather, reduce-scatter, all-reduce, send, all-to-all, all-to-all-v, broadcast or "
+        "neighbour-exchange."},
        {"members", KeyForm::column, "", "Members of a group."},
        {"devices", KeyForm::column, "",
         "Devices of the node that do the same at once, in as many groups as they make; of a group "

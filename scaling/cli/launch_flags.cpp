@@ -179,6 +179,9 @@ std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t
   if (const std::int64_t unit = words.number({"make-vocab-size-divisible-by"}, 0); unit > 0) {
     flags.emplace_back("--pad-vocabulary", fmt::to_string(unit));
   }
+  const bool in_cpu =
+      words.flag("checkpoint-in-cpu") || words.flag("activation-checkpointing.cpu-checkpointing");
+  if (in_cpu && recompute_of(words) == "full") flags.emplace_back("--offload-activations", "on");
   if (words.flag("grad-reduce-in-bf16")) flags.emplace_back("--grad-precision-data", "bf16");
   // Megatron-LM counts what is left of gradients on a device, before data cuts them.
   const std::int64_t bucket = words.number({"ddp-bucket-size"}, 0);

@@ -245,6 +245,13 @@ void refuse_idle_options(const QuestionFlags& flags, const StepOptions& options)
     throw std::runtime_error(
         fmt::format("{} cannot take effect: --recompute none recomputes no layer", flag));
   }
+  if (flags.options.contains("offload_activations") && options.offload_activations &&
+      !options.offloads_inputs()) {
+    throw std::runtime_error(
+        fmt::format("--offload-activations cannot take effect: --recompute {} keeps more of a "
+                    "block than its input",
+                    name(options.recompute)));
+  }
   for (const auto& [key, flag] :
        {std::pair{"grad_reduce_precision_z", "--grad-precision-z"},
         std::pair{"grad_reduce_precision_data", "--grad-precision-data"}}) {

@@ -80,6 +80,7 @@ class WaysOut {
     if (!find_closest()) return std::nullopt;
     const std::vector<Change> options = option_changes();
     for (const Change& change : options) try_changes({&change});
+    inputs_on_host();
     some_layers();
     larger_grids();
     more_devices();
@@ -200,6 +201,23 @@ class WaysOut {
     way.chance = chance_to_fit(way.found.estimate.memory.peak, platform_);
     shortage_.ways.push_back(std::move(way));
     return true;
+  }
+
+  // What full recompute keeps of a block, where that alone is too much.
+  void inputs_on_host() {
+    const StepOptions& now = base_.options;
+    if (now.offload_activations || !now.trains() || !platform_.processor.host_link) return;
+    const std::map<std::string, std::string> recompute{{"--recompute", "full"}};
+    if (std::ranges::count(shortage_.ways, recompute, &WayOut::flags) > 0) return;
+    Question changed = base_;
+    changed.options.recompute = Recompute::full;
+    changed.options.offload_activations = true;
+    WayOut way{"inputs of blocks on the host", {{"--offload-activations", "on"}}, {}, 0.0};
+    if (now.recompute != Recompute::full) {
+      way.what = "recompute full and " + way.what;
+      way.flags.insert(recompute.begin(), recompute.end());
+    }
+    add(changed, std::move(way));
   }
 
   // The fewest layers of a stage that are recomputed as a whole: more of them never need more.

@@ -49,7 +49,7 @@ struct Record {
   std::vector<Bytes> memory_by_stage;              // of a pipeline; the fullest one's is `memory`
   Bytes memory_limit;                              // what the reserve leaves
   std::optional<double> chance_to_fit;             // absent in records of old
-  Bytes memory_on_host;                            // per device, of an offloaded optimizer
+  Bytes memory_on_host;                            // per device, of what is offloaded
   std::array<Bytes, role_count> memory_by_role{};  // at the peak
   Flops executed;                                  // per device, what the kernels do
   std::vector<Bytes> sent;                         // per device, by rings; as Outcome::channels

@@ -77,6 +77,7 @@ std::string further_text(const Point& point) {
   if (options.offloads()) {
     text += fmt::format("; optimizer on the host, buckets of {} elements", options.offload_bucket);
   }
+  if (options.offloads_inputs()) text += "; inputs of recomputed blocks on the host";
   if (options.sequence_parallel) text += "; sequence parallelism";
   if (point.grid.extent(Axis::pipe) == 1) return text;
   text += fmt::format(";\n  order {}{}; overlap of messages {}", name(options.order),
@@ -284,8 +285,12 @@ std::string cache_memory(const Record& record) {
 
 std::string host_memory(const Record& record) {
   if (record.memory_on_host.value <= 0) return "";
-  return fmt::format("  On the host: {:.1f} GB of optimizer state a device.\n",
-                     record.memory_on_host.value / 1e9);
+  const StepOptions& options = record.point.options;
+  std::string what = options.offloads() ? "optimizer state" : "";
+  if (options.offloads_inputs())
+    what += what.empty() ? "inputs of blocks" : " and inputs of blocks";
+  return fmt::format("  On the host: {:.1f} GB of {} a device.\n",
+                     record.memory_on_host.value / 1e9, what);
 }
 
 std::string search_counts(const Record& record) {

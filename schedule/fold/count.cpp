@@ -88,6 +88,7 @@ Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
   }
   const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
   if (op.kind == OpKind::cut) return {2 * bytes(op.writes[0])};
+  if (is_host_copy(op.kind)) return {bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_result) return {2 * bytes(op.writes[0])};
   if (op.function->traffic == Traffic::twice_first) return {2 * bytes(op.reads[0])};
   double sum = 0;
@@ -97,12 +98,15 @@ Bytes op_traffic(const OpClass& op, const LocalSizes& sizes) {
 }
 
 HostTraffic host_traffic(const OpClass& op, const LocalSizes& sizes) {
+  const auto bytes = [&](std::int32_t size) {
+    return Bytes{sizes.bytes[static_cast<std::size_t>(size)]};
+  };
   HostTraffic traffic;
-  if (op.bucket == -1) return traffic;
-  for (std::int32_t size : op.fetched)
-    traffic.one_way += {sizes.bytes[static_cast<std::size_t>(size)]};
-  traffic.buckets =
-      std::ceil(traffic.one_way.value / sizes.bytes[static_cast<std::size_t>(op.bucket)]);
+  for (std::int32_t size : op.fetched) traffic.to_device += bytes(size);
+  if (op.kind == OpKind::to_host) traffic.to_host = bytes(op.writes[0]);
+  if (op.kind != OpKind::update || op.bucket == -1) return traffic;
+  traffic.to_host = traffic.to_device;
+  traffic.buckets = std::ceil(traffic.to_device / bytes(op.bucket));
   return traffic;
 }
 

@@ -34,10 +34,12 @@ bool moves(const OpClass& op, const LocalSizes& sizes);
 // HBM traffic, as the function's description says: every operand is read and every result written
 // once, but for lookups.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
-// What comes from the host's memory before the operation, in buckets; as much goes back afterwards.
+// What an operation moves between the device and its host's memory: a copy one way, an update as
+// much each way, in buckets.
 struct HostTraffic {
-  Bytes one_way;
+  Bytes to_device, to_host;
   double buckets = 0;
+  Bytes sum() const { return to_device + to_host; }
 };
 HostTraffic host_traffic(const OpClass& op, const LocalSizes& sizes);
 // That of one of its products of heads.

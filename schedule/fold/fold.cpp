@@ -94,8 +94,10 @@ class Folder {
     turns_.resize(p_.order.turns.size());
     for (std::size_t id = 0; id < p_.values.size(); ++id) {
       const Value& v = p_.values[id];
-      if (v.persistent)
-        add_persistent(v.on_host ? folded_.on_host : folded_.persistent, value_size_[id], v.role);
+      folded_.copies_to_host |= v.on_host && !v.persistent;
+      if (!v.persistent) continue;
+      std::vector<BufferEvent>& there = v.on_host ? folded_.on_host : folded_.persistent;
+      add_persistent(there, {value_size_[id], 1, v.role, Existence::always, Axis::z, v.on_host});
     }
     for (std::size_t i = 0; i < s_.sections.size(); ++i) {
       section(s_.sections[i].section, s_.sections[i].first,
@@ -148,14 +150,14 @@ class Folder {
     return number;
   }
 
-  static void add_persistent(std::vector<BufferEvent>& events, std::int32_t size, Role role) {
+  static void add_persistent(std::vector<BufferEvent>& events, const BufferEvent& one) {
     for (BufferEvent& event : events) {
-      if (event.size == size && event.role == role) {
+      if (event.size == one.size && event.role == one.role) {
         ++event.sign;
         return;
       }
     }
-    events.push_back({size, 1, role, Existence::always, Axis::z});
+    events.push_back(one);
   }
 
   std::int32_t size_of(Id id) const { return value_size_[static_cast<std::size_t>(id)]; }
@@ -230,7 +232,7 @@ class Folder {
     }
     for (const BufferEvent& e : body.events) {
       key.insert(key.end(), {e.size, e.sign, static_cast<std::int32_t>(e.role),
-                             static_cast<std::int32_t>(e.existence)});
+                             static_cast<std::int32_t>(e.existence), e.on_host ? 1 : 0});
     }
     const auto [number, fresh] = body_index_.number(key);
     if (fresh) folded_.bodies.push_back(std::move(body));
@@ -264,7 +266,8 @@ class Folder {
       case IssueKind::allocate:
       case IssueKind::release:
         body.events.push_back({size_of(issue.id), issue.kind == IssueKind::allocate ? 1 : -1,
-                               p_[issue.id].role, issue.existence, issue.axis});
+                               p_[issue.id].role, issue.existence, issue.axis,
+                               p_[issue.id].on_host});
     }
   }
 

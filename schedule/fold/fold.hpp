@@ -31,7 +31,7 @@ struct OpClass {
   Attributes attributes{};
   std::vector<std::int32_t> reads, writes;  // sizes
   std::int32_t shape_a = -1, shape_b = -1;  // operands of a gemm, first operand of attention
-  std::vector<std::int32_t> fetched;        // sizes of what comes from the host and goes back there
+  std::vector<std::int32_t> fetched;        // sizes of what comes from the host
   std::int32_t bucket = -1;                 // size of the room for it on the device
   bool operator==(const OpClass&) const = default;
 };
@@ -57,6 +57,7 @@ struct BufferEvent {
   Role role = Role::activation;
   Existence existence = Existence::always;
   Axis axis = Axis::z;
+  bool on_host = false;  // in the memory of the device's host
   bool operator==(const BufferEvent&) const = default;
 };
 
@@ -91,6 +92,7 @@ struct Folded {
   std::vector<BodyCycle> cycles;
   std::vector<BufferEvent> persistent;  // what is there before and after the step, by size and role
   std::vector<BufferEvent> on_host;     // the same in the memory of the device's host
+  bool copies_to_host = false;          // whether anything comes and goes there in a step
   std::int64_t micro_batches = 0;       // that it stands for
   std::vector<Steady> steady;           // as the order declares them
   ReadyQueue ready;                     // with the turns of all micro-batches

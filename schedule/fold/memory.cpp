@@ -64,12 +64,33 @@ bool chooses(const Folded& folded) {
   return false;
 }
 
-MemoryUse use_of(const MemoryEffect& step, const MemoryEffect& on_host) {
+MemoryUse use_of(const MemoryEffect& step, double on_host) {
   MemoryUse use;
   use.peak = {step.high_sum};
-  use.on_host = {on_host.sum};
+  use.on_host = {on_host};
   for (int r = 0; r < role_count; ++r) use.by_role[r] = {step.high[r]};
   return use;
+}
+
+// From what is there before it.
+MemoryEffect whole_step(const Folded& folded, MemoryEffect step,
+                        const std::vector<MemoryEffect>& bodies) {
+  const bool in_any_sequence =
+      folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
+  QueueEffects queue;
+  for (const BodyCycle& cycle : folded.cycles) {
+    if (in_any_sequence) queue.add(cycle, bodies, step);
+    step.follow(effect(cycle.runs, bodies), cycle.repeats);
+  }
+  if (in_any_sequence) see_all(queue, step);
+  return step;
+}
+
+std::vector<MemoryEffect> host_effects_of_bodies(const Folded& folded, const LocalSizes& sizes,
+                                                 const ProcessGrid& grid) {
+  std::vector<MemoryEffect> bodies;
+  for (const Body& body : folded.bodies) bodies.push_back(host_effect(body.events, sizes, grid));
+  return bodies;
 }
 
 }  // namespace
@@ -90,17 +111,12 @@ MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const Proce
 
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid,
                       const MemoryRules& rules) {
-  const std::vector<MemoryEffect> bodies = effects_of_bodies(folded, sizes, grid, rules);
-  MemoryEffect step = state(folded.persistent, sizes, rules);
-  const bool in_any_sequence =
-      folded.ready.limit > 1 && folded.micro_batches <= folded.ready.limit && chooses(folded);
-  QueueEffects queue;
-  for (const BodyCycle& cycle : folded.cycles) {
-    if (in_any_sequence) queue.add(cycle, bodies, step);
-    step.follow(effect(cycle.runs, bodies), cycle.repeats);
-  }
-  if (in_any_sequence) see_all(queue, step);
-  return use_of(step, effect(folded.on_host, sizes, grid));
+  const MemoryEffect step = whole_step(folded, state(folded.persistent, sizes, rules),
+                                       effects_of_bodies(folded, sizes, grid, rules));
+  const MemoryEffect kept_there = host_effect(folded.on_host, sizes, grid);
+  if (!folded.copies_to_host) return use_of(step, kept_there.sum);
+  return use_of(
+      step, whole_step(folded, kept_there, host_effects_of_bodies(folded, sizes, grid)).high_sum);
 }
 
 namespace {
@@ -111,9 +127,8 @@ class StagePeak {
  public:
   StagePeak(const MemoryEffect& persistent, const std::vector<WordCycle>& cycles,
             const std::vector<MemoryEffect>& words)
-      : persistent_(persistent), cycles_(cycles), words_(words) {
+      : persistent_(persistent), cycles_(cycles), words_(words), high_sum_(persistent.high_sum) {
     double sum = persistent.sum;
-    double high_sum = persistent.high_sum;
     for (std::size_t c = 0; c < cycles.size(); ++c) {
       double once = 0.0, high_of_once = 0.0;
       std::size_t place = 0;
@@ -128,8 +143,8 @@ class StagePeak {
         once += static_cast<double>(runs[i].repeats) * word.sum;
       }
       const double rounds = once > 0 ? static_cast<double>(cycles[c].repeats - 1) : 0.0;
-      if (sum + rounds * once + high_of_once > high_sum) {
-        high_sum = sum + rounds * once + high_of_once;
+      if (sum + rounds * once + high_of_once > high_sum_) {
+        high_sum_ = sum + rounds * once + high_of_once;
         cycle_ = c;
         run_ = place;
         rounds_ = rounds;
@@ -138,6 +153,8 @@ class StagePeak {
       sum += static_cast<double>(cycles[c].repeats) * once;
     }
   }
+
+  double high_sum() const { return high_sum_; }
 
   // What there is at the peak.
   MemoryEffect effect() const {
@@ -178,6 +195,7 @@ class StagePeak {
   const MemoryEffect& persistent_;
   const std::vector<WordCycle>& cycles_;
   const std::vector<MemoryEffect>& words_;
+  double high_sum_;
   bool in_cycle_ = false;  // else the peak is before the first
   std::size_t cycle_ = 0, run_ = 0;
   double rounds_ = 0.0;  // of the cycle before that in which the peak is
@@ -192,15 +210,22 @@ std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<L
 
 std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<LocalSizes>& sizes,
                                    const ProcessGrid& grid, const MemoryRules& rules) {
-  std::vector<std::vector<MemoryEffect>> words;  // by kind
-  std::vector<MemoryEffect> persistent;
+  struct OfKind {
+    std::vector<MemoryEffect> words, host_words;  // of the host where anything comes and goes there
+    MemoryEffect persistent, host_persistent;
+  };
+  std::vector<OfKind> kinds;
   for (std::size_t k = 0; k < pipeline.kinds().size(); ++k) {
     const StageKind& kind = pipeline.kinds()[k];
     const Folded& folded = pipeline.stages()[static_cast<std::size_t>(kind.stage)];
+    OfKind& own = kinds.emplace_back();
     const std::vector<MemoryEffect> bodies = effects_of_bodies(folded, sizes[k], grid, rules);
-    std::vector<MemoryEffect>& of_kind = words.emplace_back();
-    for (const RunWord& word : kind.words) of_kind.push_back(effect(word, bodies));
-    persistent.push_back(state(folded.persistent, sizes[k], rules));
+    for (const RunWord& word : kind.words) own.words.push_back(effect(word, bodies));
+    own.persistent = state(folded.persistent, sizes[k], rules);
+    own.host_persistent = host_effect(folded.on_host, sizes[k], grid);
+    if (!folded.copies_to_host) continue;
+    const std::vector<MemoryEffect> there = host_effects_of_bodies(folded, sizes[k], grid);
+    for (const RunWord& word : kind.words) own.host_words.push_back(effect(word, there));
   }
   std::vector<MemoryUse> uses;
   for (std::size_t i = 0; i < pipeline.stages().size(); ++i) {
@@ -210,8 +235,13 @@ std::vector<MemoryUse> peak_memory(const Pipeline& pipeline, const std::vector<L
       uses.push_back(peak_memory(folded, sizes[kind], grid, rules));
       continue;
     }
-    const StagePeak peak(persistent[kind], pipeline.cycles(i), words[kind]);
-    uses.push_back(use_of(peak.effect(), effect(folded.on_host, sizes[kind], grid)));
+    const OfKind& own = kinds[kind];
+    double on_host = own.host_persistent.sum;
+    if (folded.copies_to_host) {
+      on_host = StagePeak(own.host_persistent, pipeline.cycles(i), own.host_words).high_sum();
+    }
+    const StagePeak peak(own.persistent, pipeline.cycles(i), own.words);
+    uses.push_back(use_of(peak.effect(), on_host));
   }
   return uses;
 }

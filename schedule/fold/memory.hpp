@@ -12,7 +12,7 @@ std::vector<Role> roles_in(const std::array<Bytes, role_count>& by_role);
 struct MemoryUse {
   Bytes peak;
   std::array<Bytes, role_count> by_role{};  // at the peak
-  Bytes on_host;                            // of an offloaded optimizer, in its host's memory
+  Bytes on_host;  // at most, in its host's memory: of an offloaded optimizer and activations
 };
 MemoryUse peak_memory(const Folded& folded, const LocalSizes& sizes, const ProcessGrid& grid);
 // Of all stages; `sizes` are those of the kinds.

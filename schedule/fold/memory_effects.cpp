@@ -10,7 +10,8 @@
 namespace fourfold::inline schedule::inline fold {
 namespace {
 
-bool exists(const BufferEvent& event, const ProcessGrid& grid) {
+bool exists(const BufferEvent& event, const ProcessGrid& grid, bool on_host = false) {
+  if (event.on_host != on_host) return false;
   if (event.existence == Existence::always) return true;
   return (event.existence == Existence::if_cut) == (grid.extent(event.axis) > 1);
 }
@@ -32,6 +33,16 @@ MemoryEffect effect(const std::vector<BufferEvent>& events, const LocalSizes& si
   MemoryEffect result;
   for (const BufferEvent& event : events) {
     if (exists(event, grid)) result.apply(event.role, counted_bytes(event, sizes, rules));
+  }
+  return result;
+}
+
+MemoryEffect host_effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
+                         const ProcessGrid& grid) {
+  MemoryEffect result;
+  for (const BufferEvent& event : events) {
+    const double bytes = event.sign * sizes.bytes[static_cast<std::size_t>(event.size)];
+    if (exists(event, grid, true)) result.apply(event.role, bytes);
   }
   return result;
 }

@@ -61,9 +61,11 @@ struct MemoryEffect {
   }
 };
 
-// Of what comes and goes.
+// Of what comes and goes on the device, and in its host's memory, of which rules say nothing.
 MemoryEffect effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
                     const ProcessGrid& grid, const MemoryRules& rules = {});
+MemoryEffect host_effect(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
+                         const ProcessGrid& grid);
 // Of what is there before and after a step.
 MemoryEffect state(const std::vector<BufferEvent>& events, const LocalSizes& sizes,
                    const MemoryRules& rules);

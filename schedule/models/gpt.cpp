@@ -147,6 +147,7 @@ void Gpt::forward(const Turn& turn) {
   for (std::size_t b = own.first; b < own.last; ++b) {
     r_.begin_section("forward", blocks_[b].layer());
     auto block = blocks_[b].forward(now, stream, Hiding::all_gather);
+    if (input_on_host(b)) block.saved.input = r_.to_host(block.saved.input);
     saved.blocks.push_back(block.saved);
     stream = block.output;
   }
@@ -173,7 +174,7 @@ void Gpt::backward(const Turn& turn) {
     throw std::invalid_argument("order: the backward of micro-batch " +
                                 std::to_string(turn.micro_batch) + " comes before its forward");
   }
-  const Saved saved = std::move(found->second);
+  Saved saved = std::move(found->second);
   saved_.erase(found);
   const Chunk& own = chunk(turn);
   const bool split = turn.part == StepPart::input_gradient;
@@ -202,7 +203,9 @@ void Gpt::backward(const Turn& turn) {
   for (std::size_t b = own.last; b-- > own.first;) {
     r_.begin_section(split ? "input gradient" : "backward", blocks_[b].layer());
     leave("weight gradient", &blocks_[b]);
-    stream = blocks_[b].backward(of_block(now, b), saved.blocks[b - own.first], stream);
+    Block::Saved& kept = saved.blocks[b - own.first];
+    if (input_on_host(b)) kept.input = r_.to_device(kept.input);
+    stream = blocks_[b].backward(of_block(now, b), kept, stream);
     if (!split) reduce_beside(turn, blocks_[b]);
   }
   if (!own.begins) {

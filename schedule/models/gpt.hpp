@@ -49,6 +49,10 @@ class Gpt {
   // That of a block's backward: it leaves what `pass` leaves, and a layer that is not recomputed is
   // told so.
   Recording of_block(const Recording& pass, std::size_t block);
+  // Whether a block's input waits on the host for its backward.
+  bool input_on_host(std::size_t block) const {
+    return options_.offloads_inputs() && recomputed_[block];
+  }
   Stage stage() const { return r_.stage(); }
   const Chunk& chunk(const Turn& turn) const {
     return chunks_[static_cast<std::size_t>(turn.chunk)];

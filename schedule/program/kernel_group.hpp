@@ -1,5 +1,6 @@
 // Groups of kernels that reports tell apart: matrix products, each family of functions, what is
-// bound by memory (maps, reductions, additions, lookups), and the optimizer.
+// bound by memory (maps, reductions, additions, lookups, copies to the host and back), and the
+// optimizer.
 #pragma once
 
 #include "schedule/program/program.hpp"

@@ -30,6 +30,7 @@ StepOptions forward_alone(StepOptions options) {
   options.data_bucket_each = usual.data_bucket_each;
   if (!options.cuts_weights()) options.zero = usual.zero;
   options.offload_bucket = usual.offload_bucket;
+  options.offload_activations = usual.offload_activations;
   options.grad_reduce_precision_z = usual.grad_reduce_precision_z;
   options.grad_reduce_precision_data = usual.grad_reduce_precision_data;
   return options;
@@ -61,6 +62,7 @@ StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
   if (!gathers_again && options.weight_gather == WeightGather::per_pass) {
     options.weight_gather = usual.weight_gather;
   }
+  options.offload_activations = options.offloads_inputs();
   const bool nothing_to_select =
       options.recompute == Recompute::selective && options.attention == AttentionKernel::fused;
   if (options.recompute == Recompute::none || nothing_to_select) {

@@ -61,7 +61,8 @@ struct Value {
   bool persistent = false;  // lives before and after the step: parameters, optimizer state, data
   std::vector<Id> members;  // of a pack: its local block is theirs, one after the other
   WeightKind weight = WeightKind::none;
-  bool on_host = false;  // lives in the memory of the device's host: offloaded optimizer state
+  // Lives in the memory of the device's host: offloaded optimizer state and activations.
+  bool on_host = false;
 };
 
 // A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike; no state where
@@ -92,6 +93,8 @@ enum class OpKind : std::uint8_t {
   receive,  // of a message between stages
   update,   // AdamW on a shard
   choose,   // which turn of a ready-queue comes next: the word of one member
+  to_host,
+  to_device,  // copies of a value between a device and its host's memory
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {
@@ -99,6 +102,9 @@ constexpr bool is_collective(OpKind kind) {
 }
 constexpr bool is_message(OpKind kind) {
   return kind == OpKind::send || kind == OpKind::receive;
+}
+constexpr bool is_host_copy(OpKind kind) {
+  return kind == OpKind::to_host || kind == OpKind::to_device;
 }
 // Of a collective or a message.
 constexpr CollectiveKind collective_of(OpKind kind) {

@@ -77,6 +77,10 @@ void Recorder::begin_section(const std::string& name, std::int64_t layer) {
 }
 
 Id Recorder::emit(Op op, Value value) {
+  for (Id input : op.inputs) {
+    if (!program_[input].on_host || op.kind == OpKind::to_device) continue;
+    refuse(name(op.kind), "operand on the host: " + described(program_[input]));
+  }
   const Id id = static_cast<Id>(program_.values.size());
   program_.values.push_back(std::move(value));
   op.outputs = {id};
@@ -472,6 +476,26 @@ Id Recorder::cut(Id id, Axis axis) {
   value.shape.sharding.pieces = value.shape.sharding.pieces.with(axis);
   value.persistent = false;
   return emit({.kind = OpKind::cut, .axis = axis, .inputs = {id}}, std::move(value));
+}
+
+Id Recorder::to_host(Id id) {
+  Value value = complete(id, "to_host");
+  if (!value.members.empty()) {
+    refuse("to_host", "a pack lies where its members do: " + described(value));
+  }
+  value.label = value.label + ".on_host";
+  value.persistent = false;
+  value.on_host = true;
+  return emit({.kind = OpKind::to_host, .inputs = {id}}, std::move(value));
+}
+
+Id Recorder::to_device(Id id) {
+  Value value = program_[id];
+  if (!value.on_host) refuse("to_device", "not on the host: " + described(value));
+  value.label = value.label + ".fetched";
+  value.persistent = false;
+  value.on_host = false;
+  return emit({.kind = OpKind::to_device, .inputs = {id}}, std::move(value));
 }
 
 void Recorder::send(Id id, const Channel& channel) {

@@ -88,6 +88,10 @@ class Recorder {
   // What all along `axis` have, in flat pieces: axis becomes the innermost cut. The inverse of a
   // gather; nothing is sent.
   Id cut(Id value, Axis axis);
+  // A value that the host keeps, sharded alike, and that value on the device again. Nothing but
+  // to_device, and an update, reads what is on the host.
+  Id to_host(Id value);
+  Id to_device(Id value);
   // The same matrix, sharded alike, goes to the next stage of the channel, and comes from the one
   // before.
   void send(Id value, const Channel& channel);

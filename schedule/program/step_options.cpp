@@ -173,6 +173,12 @@ std::vector<Field<Options>> rows() {
                                      "in buckets of so many elements; 0: all on the device",
                              .optional = true},
                             {.least = 0, .most = most_in_bucket}, &Options::offload_bucket),
+      on_off_field<Options>({.key = "offload_activations",
+                             .flag = "--offload-activations",
+                             .help = "with recompute full, the inputs of recomputed blocks in the "
+                                     "host's memory from their forward to their backward",
+                             .optional = true},
+                            {}, &Options::offload_activations),
       on_off_field<Options>({.key = "sequence_parallel",
                              .flag = "--sequence-parallel",
                              .help = "tokens between blocks cut by x as well",

@@ -126,6 +126,10 @@ struct StepOptions {
   // Masters and moments are in the host's memory, and come to the device in buckets of so many
   // elements to be updated (Singh and Bhatele, IPDPS 2022); 0: all of them stay on the device.
   std::int64_t offload_bucket = 0;
+  // With full recompute the input of each recomputed block, which is what a pass keeps of it, waits
+  // in the host's memory from the end of the block's forward to its backward (torchtune's
+  // enable_activation_offloading, DeepSpeed's cpu_checkpointing).
+  bool offload_activations = false;
   // Columns of the vocabulary on each device along x are filled up to a whole number of so many, as
   // products are quicker then (Megatron-LM's make-vocab-size-divisible-by); 0: none are added.
   std::int64_t pad_vocabulary = 0;
@@ -150,6 +154,7 @@ struct StepOptions {
   bool narrows_products() const { return products != ProductPrecision::stored; }
   bool has_buckets() const { return data_bucket > 0; }
   bool offloads() const { return offload_bucket > 0; }
+  bool offloads_inputs() const { return offload_activations && recompute == Recompute::full; }
   // Sequence parallelism has cut what is sent already.
   bool cuts_messages() const { return cut_messages && !sequence_parallel; }
 

@@ -147,6 +147,7 @@ class Kernels {
 
   Seconds time() const {
     if (!op_.function->products.empty()) return products() + beside();
+    if (is_host_copy(op_.kind)) return launched(over_host_link());
     if (const MapKernels* maps = instead(); maps != nullptr) {
       return std::max(moved(*maps), computing()) + copies();
     }
@@ -299,10 +300,11 @@ class Kernels {
   // A bucket comes, is updated and goes back before the next comes: each copy is one more launch.
   Seconds copies() const {
     if (op_.bucket == -1) return {};
-    const HostTraffic host = host_traffic(op_, sizes_);
-    return 2 * (host.one_way / *processor_.host_link) +
-           (3 * host.buckets - 1) * processor_.launch_overhead;
+    return over_host_link() +
+           (3 * host_traffic(op_, sizes_).buckets - 1) * processor_.launch_overhead;
   }
+
+  Seconds over_host_link() const { return host_traffic(op_, sizes_).sum() / *processor_.host_link; }
 
   const OpClass& op_;
   const LocalSizes& sizes_;

@@ -234,12 +234,7 @@ class Lowering {
   }
 
   void bodies(const Folded& folded, const LocalSizes& sizes) {
-    if (!folded.on_host.empty() && !target_.platform.processor.host_link) {
-      throw std::invalid_argument(
-          target_.platform.name +
-          " does not say what a device's link to its host sustains, which an offloaded optimizer "
-          "needs: processor.host_link_GBps");
-    }
+    require_host_link(folded);
     channel_of_.clear();
     for (const Channel& channel : folded.channels) {
       const auto found = std::find(program_.channels.begin(), program_.channels.end(), channel);
@@ -252,6 +247,15 @@ class Lowering {
     for (const OpClass& op : folded.classes) classes_.push_back(kernel(op, sizes));
     bodies_.clear();
     for (const Body& body : folded.bodies) add(body, folded);
+  }
+
+  void require_host_link(const Folded& folded) const {
+    if (target_.platform.processor.host_link) return;
+    if (folded.on_host.empty() && !folded.copies_to_host) return;
+    throw std::invalid_argument(
+        target_.platform.name + " does not say what a device's link to its host sustains, which " +
+        (folded.copies_to_host ? "activations on the host need" : "an offloaded optimizer needs") +
+        ": processor.host_link_GBps");
   }
 
   // Of one operation: its seconds on the slowest device, and how they vary. Rates of products and

@@ -145,6 +145,32 @@ TEST(Arena, OfAStepNeedsHardlyMoreThanTheCountedPeak) {
   std::printf("worst ratio %.4f\n", worst);
 }
 
+// What waits on the host lies there, in as many bytes as are counted, and takes none of the arena.
+TEST(BufferPlan, OfInputsOnTheHostIsWhatIsCounted) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 12; ++i) {
+    StepOptions kept = random_options(random, 1 + i % 3);
+    kept.recompute = Recompute::full;
+    kept.order = i % 2 == 0 ? PipelineOrder::one_f_one_b : PipelineOrder::gpipe;
+    StepOptions away = kept;
+    away.offload_activations = true;
+    const Stage stage{i % 2, 2};
+    const ProcessGrid grid(2, 1, 2, 1, 2);
+    const std::int64_t tokens = 48;
+    const auto planned = [&](const StepOptions& options) {
+      return plan_buffers(issue(record_step(small_model(4), options, stage), options), grid,
+                          tokens);
+    };
+    const BufferPlan with = planned(away), without = planned(kept);
+
+    const MemoryUse counts = counted(folded_step(small_model(4), away, stage), grid, tokens).memory;
+
+    EXPECT_EQ(static_cast<double>(least_bytes(with.on_host)), counts.on_host.value);
+    EXPECT_LE(least_bytes(with.buffers), least_bytes(without.buffers));
+    EXPECT_TRUE(without.on_host.empty());
+  }
+}
+
 // A pack moves no bytes: what is born in its buffer and what is unpacked from it lie one after the
 // other, in the order of the members.
 TEST(BufferPlan, LaysTheMembersOfAPackOneAfterTheOther) {

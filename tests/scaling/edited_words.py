@@ -30,6 +30,7 @@ OF_A_FLAG = {
     "--grid": ["2x2x2x2", "x=2,y=2,z=2,data=2", "x=5,data=3", "x=2,pipe=8", "tp=2,pp=2,dp=2", "x=16",
                "2x2x2", "x=2,x=2", "pipe=16", "z=16", "y=16", "x=3,data=5"],
     "--jitter": ["2%", "0%", "-2%", "100%", "101%", "2"],
+    "--offload-activations": ["on", "off", "On"],
     "--order": ["gpipe", "1f1b", "interleaved", "zero-bubble", "message-driven"],
     "--overlap": ["none", "oar", "oar,ors", "ors,oag", "oar,oar", "all", "messages", "recompute"],
     "--placement": ["packed", "spread", "random", "0-9", "devices:0", "nodes=none.txt", "nodes=0,1",
@@ -140,7 +141,7 @@ UNTOUCHED = {"--placement": WORK | ROOM | SENT, "--jitter": WORK | ROOM | SENT, 
              "--collective": WORK | ROOM | SENT, "--rank-order": WORK | ROOM | SENT,
              "--fidelity": WORK | ROOM | SENT, "--software": WORK | SENT, "--overlap": WORK | SENT,
              "--in-flight-blocks": WORK | SENT, "--data-bucket": WORK | ROOM, "--zero": WORK,
-             "--order": WORK, "--offload-bucket": WORK, "--weight-gather": WORK, "--attention": {"model_flop"},
+             "--order": WORK, "--offload-bucket": WORK, "--offload-activations": WORK | SENT, "--weight-gather": WORK, "--attention": {"model_flop"},
              "--cut-messages": WORK, "--grad-precision-z": WORK,
              "--grad-precision-data": WORK, "--gradient-reduction": WORK, "--data-reduction": WORK}
 

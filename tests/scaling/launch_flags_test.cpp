@@ -54,6 +54,9 @@ TEST(LaunchFlags, SayHowGradientsAreReducedAndWhatGoesBesideProducts) {
   EXPECT_FALSE(plain.contains("--pad-vocabulary"));
   EXPECT_EQ(said("--make-vocab-size-divisible-by 64").at("--pad-vocabulary"), "64");
   EXPECT_EQ(said("--ddp-bucket-size 1000").at("--data-bucket"), "2000");
+  EXPECT_EQ(said("--recompute-granularity full --checkpoint-in-cpu").at("--offload-activations"),
+            "on");
+  EXPECT_FALSE(said("--checkpoint-in-cpu").contains("--offload-activations"));
   EXPECT_FALSE(said("--tp-comm-overlap").contains("--software"));
   EXPECT_EQ(said("--tp-comm-overlap --sequence-parallel").at("--software"),
             "megatron-core-userbuffers");

@@ -108,6 +108,12 @@ TEST(IdleOptions, AreSaidWithWhatMakesThemIdle) {
     EXPECT_EQ(with({"--recompute", recompute, "--overlap", "all"}), "accepted");
     EXPECT_EQ(with({"--recompute", recompute, "--overlap", "none"}), "accepted");
     EXPECT_EQ(with({"--recompute", recompute}), "accepted");
+    EXPECT_EQ(with({"--recompute", recompute, "--offload-activations", "off"}), "accepted");
+    EXPECT_EQ(with({"--recompute", recompute, "--offload-activations", "on"}),
+              gathers ? "accepted"
+                      : fmt::format("--offload-activations cannot take effect: --recompute {} "
+                                    "keeps more of a block than its input",
+                                    recompute));
   }
   for (const char* flag : {"--grad-precision-z", "--grad-precision-data"}) {
     for (const char* precision : {"fp32", "bf16"}) {

@@ -285,6 +285,23 @@ TEST(Texts, OfAPointSayEachOption) {
   says([](StepOptions& o) { o.grad_reduce_precision_data = Precision::bf16; }, "bf16 along data");
   says([](StepOptions& o) { o.zero = 2; }, "ZeRO 2");
   says([](StepOptions& o) { o.sequence_parallel = true; }, "sequence parallelism");
+  says([](StepOptions& o) { o.offload_activations = true; }, "recomputed");
+}
+
+TEST(Texts, OfWhatIsOnTheHostSayWhatItIs) {
+  Record record = distinct_record();
+  EXPECT_EQ(point_text(record).find("On the host"), std::string::npos);
+  record.memory_on_host = {2.5e9};
+  const auto says = [&](std::int64_t bucket, bool inputs, const std::string& what) {
+    record.point.options = {};
+    record.point.options.offload_bucket = bucket;
+    record.point.options.offload_activations = inputs;
+    EXPECT_NE(point_text(record).find("On the host: 2.5 GB of " + what + " a device."),
+              std::string::npos);
+  };
+  says(1000, false, "optimizer state");
+  says(0, true, "inputs of blocks");
+  says(1000, true, "optimizer state and inputs of blocks");
 }
 
 TEST(Texts, OfAStudyNameTheUnitOfItsRates) {

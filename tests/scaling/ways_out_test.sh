@@ -12,6 +12,7 @@ questions=(
   "project --platform dragonfly --model gpt-10b --grid x=2,data=4,pipe=2 --order 1f1b --micro-batches 8 --recompute none"
   "project --platform fat-tree-2 --model llama2-7b --grid 1x1x1x8 --recompute full"
   "project --platform torus --model gpt-20b --devices 8 --zero 0"
+  "project --platform torus --model gpt-20b --grid 4x1x4x1 --sequence 16384 --recompute full --micro-batches 2"
   "search --platform torus --model gpt-5b --devices 8 --grid x=1,2 --recompute none --zero 0,1 --micro-batches 1"
   "advise --platform torus --model gpt-20b --devices 4,8 --zero 0 --tokens 1T"
 )
@@ -40,6 +41,7 @@ assert all(abs(sum(s["at_peak_B"].values()) - s["peak_B"]) < 1 for s in stages)
 seconds = [w["estimated_s"] * w["devices"] for w in answer["ways_out"] if "--memory-risk" not in w["command"]]
 assert seconds == sorted(seconds), seconds
 for way in answer["ways_out"]: print(way["command"])' >commands || fail "${words[*]}: its JSON is wrong"
+  cat commands >>all
   [ -s commands ] || fail "${words[*]} has no way out"
   while IFS= read -r command; do
     grep -qF -- "$command" "$folder/said" || fail "only --json has: $command"
@@ -52,5 +54,6 @@ assert way["options"] if "options" in way else way["memory"]["fits"] in ("fits",
     printed=$((printed + 1))
   done <commands
 done
+grep -qF -- "--recompute full --offload-activations on" all || fail "nothing is moved to the host"
 [ "$printed" -ge 12 ] || fail "only $printed ways out"
 echo "$printed ways out fit"

@@ -78,6 +78,7 @@ class DrawnStep {
     if (one_of({0, 1})) options.weight_gather = WeightGather::keep;
     if (one_of({0, 1})) options.gradient_reduction = GradientReduction::accumulated;
     if (one_of({0, 1})) options.data_reduction = DataReduction::beside_backward;
+    options.offload_activations = one_of({0, 1}) == 1;
     return options;
   }
   // Layers dealt out by chance, at least one a stage, now and then.

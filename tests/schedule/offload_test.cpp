@@ -4,6 +4,7 @@
 
 #include "schedule/fold/memory.hpp"
 #include "tests/schedule/steps.hpp"
+#include "tests/schedule/to_and_fro.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -19,27 +20,6 @@ double state_on_device(const MemoryUse& memory) {
   return memory.by_role[static_cast<std::size_t>(Role::optimizer)].value;
 }
 
-// Once over all operations of the step.
-HostTraffic to_and_fro(const Counted& step) {
-  HostTraffic sum;
-  for (const BodyCycle& cycle : step.folded.cycles) {
-    for (const BodyRun& run : cycle.runs) {
-      for (const FoldedStep& folded :
-           step.folded.bodies[static_cast<std::size_t>(run.body)].steps) {
-        if (folded.kind != IssueKind::compute) continue;
-        for (std::int32_t c : step.folded.bundles[static_cast<std::size_t>(folded.index)]) {
-          const HostTraffic once =
-              host_traffic(step.folded.classes[static_cast<std::size_t>(c)], step.sizes);
-          const auto times = static_cast<double>(run.repeats * cycle.repeats);
-          sum.one_way += once.one_way * times;
-          sum.buckets += once.buckets * times;
-        }
-      }
-    }
-  }
-  return sum;
-}
-
 TEST(Offload, TakesMastersAndMomentsToTheHost) {
   const Model model = small_model(3);
   for (const ProcessGrid& grid :
@@ -50,7 +30,8 @@ TEST(Offload, TakesMastersAndMomentsToTheHost) {
     EXPECT_EQ(step.memory.on_host.value, state_on_device(plain.memory));
     EXPECT_LE(state_on_device(step.memory), 12 * 100);
     EXPECT_EQ(plain.memory.on_host.value, 0);
-    EXPECT_EQ(to_and_fro(step).one_way.value, step.memory.on_host.value);
+    EXPECT_EQ(to_and_fro(step).to_device.value, step.memory.on_host.value);
+    EXPECT_EQ(to_and_fro(step).to_host.value, step.memory.on_host.value);
     EXPECT_EQ(to_and_fro(plain).buckets, 0);
   }
 }
@@ -87,7 +68,7 @@ TEST(Offload, LeavesAnFp32WeightThatIsItsOwnMaster) {
   // Half of 12 bytes a parameter, against 8; biases and norms are not cut.
   EXPECT_GE(pieces.memory.on_host.value, 0.75 * moments);
   EXPECT_LT(pieces.memory.on_host.value, 0.85 * moments);
-  EXPECT_EQ(to_and_fro(pieces).one_way.value, pieces.memory.on_host.value);
+  EXPECT_EQ(to_and_fro(pieces).to_device.value, pieces.memory.on_host.value);
 }
 
 TEST(Offload, GoesInAsManyBucketsAsItTakes) {
@@ -96,8 +77,8 @@ TEST(Offload, GoesInAsManyBucketsAsItTakes) {
   const HostTraffic one = to_and_fro(counted(model, offloaded(1), ProcessGrid(), 1));
   const HostTraffic large = to_and_fro(counted(model, offloaded(1 << 20), ProcessGrid(), 1));
 
-  EXPECT_EQ(one.buckets, one.one_way.value / 12);  // each has an element of three kinds
-  EXPECT_EQ(large.one_way.value, one.one_way.value);
+  EXPECT_EQ(one.buckets, one.to_device.value / 12);  // each has an element of three kinds
+  EXPECT_EQ(large.to_device.value, one.to_device.value);
   EXPECT_EQ(large.buckets, 4);  // the table, small gradients of x and of y, one block
 }
 

@@ -48,7 +48,7 @@ TEST(FieldJson, IsTheTextThatRecordsHaveAlwaysHad) {
       json_of_values(step_fields().values({})).dump(),
       R"({"attention":"fused","chunks":1,"cut_messages":false,"data_bucket":0,"data_bucket_each":0,"data_reduction":"after-backward","grad_reduce_precision_data":"fp32",)"
       R"("grad_reduce_precision_z":"bf16","gradient_reduction":"per-micro-batch",)"
-      R"("in_flight_blocks":2,"layers_per_stage":"even","micro_batches":1,"offload_bucket":0,"order":"1f1b",)"
+      R"("in_flight_blocks":2,"layers_per_stage":"even","micro_batches":1,"offload_activations":false,"offload_bucket":0,"order":"1f1b",)"
       R"("overlap":{"across_blocks":true,"all_gather":true,"all_reduce":true,"messages":true,"recompute_gather":true,"reduce_scatter":true},"pad_vocabulary":0,)"
       R"("pipeline_limit":0,"precision":"bf16","products":"stored","rank_order":"x,y,z,data,pipe","recompute":"full","recompute_every":1,"recompute_layers":0,)"
       R"("sequence_parallel":false,"weight_gather":"per-micro-batch","weight_gather_precision":"bf16","zero":0})");

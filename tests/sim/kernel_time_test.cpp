@@ -376,6 +376,21 @@ TEST(KernelTime, StateOnTheHostComesAndGoesBucketByBucket) {
   EXPECT_DOUBLE_EQ(seconds(update, p), on_device + 2 * 12000 / 1e6 + 9 * 1e-3);
 }
 
+TEST(KernelTime, ACopyToTheHostOrBackTakesItsLink) {
+  Processor p = processor();
+  p.host_link = BytesPerSecond{1e6};
+  p.launch_overhead = {1e-3};
+  for (const OpKind kind : {OpKind::to_host, OpKind::to_device}) {
+    Kernel copy(kind);
+    copy.op.reads = {copy.matrix(1000, 1)};  // 2,000 bytes
+    copy.op.writes = copy.op.reads;
+    if (kind == OpKind::to_device) copy.op.fetched = copy.op.reads;
+
+    EXPECT_DOUBLE_EQ(seconds(copy, p), 2000 / 1e6 + 1e-3);
+    EXPECT_EQ(op_traffic(copy.op, copy.sizes).value, 2000);
+  }
+}
+
 // A map of one million elements, as a software that has these kernels for it runs it.
 double mapped(const Function& function, const std::vector<std::string>& kernels,
               const Software& other = {}) {

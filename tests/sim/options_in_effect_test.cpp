@@ -23,8 +23,7 @@ const std::vector<IdleChange> changes{
     {"zero 3", Axis::data, [](StepOptions& o) { o.zero = 3; }},
     {"no zero", Axis::data, [](StepOptions& o) { o.zero = 0; }},
     {"data bucket", Axis::data, [](StepOptions& o) { o.data_bucket = 50'000'000; }},
-    {"data bucket by members", Axis::data,
-     [](StepOptions& o) { o.data_bucket_each = 50'000'000; }},
+    {"data bucket by members", Axis::data, [](StepOptions& o) { o.data_bucket_each = 50'000'000; }},
     {"reduced beside backward", Axis::data,
      [](StepOptions& o) { o.data_reduction = DataReduction::beside_backward; }},
     {"bf16 along data", Axis::data,
@@ -68,6 +67,19 @@ TEST(OptionsInEffect, OfGathersSayNothingWhereNothingIsGathered) {
       expect_alike(drawn.point, drawn.platform, change, drawn.step_words + drawn.words);
     }
   }
+}
+
+TEST(OptionsInEffect, OfActivationsSayNothingWithoutFullRecompute) {
+  const IdleChange away{"activations on the host", Axis::x,
+                        [](StepOptions& o) { o.offload_activations = true; }};
+  int compared = 0;
+  for (std::int64_t number = 0; number < 60; ++number) {
+    const DrawnPoint drawn = drawn_point(number, 16);
+    if (drawn.point.options.recompute == Recompute::full) continue;
+    expect_alike(drawn.point, drawn.platform, away, drawn.step_words + drawn.words);
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
 }
 
 }  // namespace

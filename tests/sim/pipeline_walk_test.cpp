@@ -87,6 +87,7 @@ class Draw {
     if (one_of({0, 0, 1})) options.rank_order = RankOrder::parse("x,pipe,y,z,data");
     options.zero = one_of({0, 0, 1, 2, 3});
     options.sequence_parallel = one_of({0, 1}) == 1;
+    options.offload_activations = one_of({0, 1}) == 1;
     point.grid =
         ProcessGrid(one_of({1, 2, 4}), one_of({1, 1, 2}), one_of({1, 1, 2, 4}), one_of({1, 2}), p);
     point.global_batch = options.micro_batches * point.grid.extent(Axis::z) *

@@ -78,7 +78,11 @@ TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
       {{"--temperature=0", "--sample-seed=3"}, "--sample-seed has no effect with --temperature 0"},
       {{"--overlap=oar,recompute"}, "--overlap recompute has no effect without --recompute full"},
       {{"--overlap=recompute", "--recompute=none"},
-       "--overlap recompute has no effect without --recompute full"}};
+       "--overlap recompute has no effect without --recompute full"},
+      {{"--offload-activations=on"},
+       "--offload-activations has no effect without --recompute full"},
+      {{"--offload-activations=on", "--recompute=mlp"},
+       "--offload-activations has no effect without --recompute full"}};
   for (const auto& [words, sentence] : refused) EXPECT_EQ(said(words), sentence) << words.front();
 }
 
@@ -106,6 +110,7 @@ TEST_F(Effects, AFlagWithOneIsTaken) {
                           {"--temperature=0", "--texts=2"},
                           {"--temperature=0.5", "--sample-seed=3"},
                           {"--overlap=oar,oag"},
+                          {"--offload-activations=on", "--recompute=full"},
                           {"--overlap=recompute", "--recompute=full"}}) {
     EXPECT_EQ(said(words), "accepted") << (words.empty() ? "nothing" : words.back());
   }
@@ -138,6 +143,7 @@ std::string value_for(const CLI::Option& option) {
                                                         {"--gradient-reduction", "accumulated"},
                                                         {"--data-reduction", "beside-backward"},
                                                         {"--sequence-parallel", "on"},
+                                                        {"--offload-activations", "on"},
                                                         {"--cut-messages", "on"},
                                                         {"--rank-order", "data,x,y,z,pipe"},
                                                         {"--grad-precision-z", "bf16"},

@@ -33,6 +33,7 @@ ROWS = {
     "--data-reduction": Row("--model ./deep.toml", "beside-backward"), "--order": Row(PIPE, "gpipe"),
     "--chunks": Row(PIPE + " --model ./deep.toml --order interleaved --chunks 2", "4"),
     "--pipeline-limit": Row(PIPE + " --order message-driven", "1"), "--zero": Row("", "1"),
+    "--offload-activations": Row("--recompute full", "on"),
     "--offload-bucket": Row("", "500"), "--sequence-parallel": Row("--grid 2x1x1x1", "on"),
     "--cut-messages": Row("--grid x=2,pipe=2 --micro-batches 4", "on"), "--data-bucket": Row("", "1000"),
     "--grad-precision-z": Row("--grid 1x1x2x1 --precision bf16", "fp32"),

@@ -99,6 +99,8 @@ TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
          s.options.offload_bucket = 2000;
          s.options.data_bucket = 1000;
        }},
+      {"inputs of blocks on the host",
+       [](auto& s, auto&) { s.options.offload_activations = true; }},
       {"sequence parallel", [](auto& s, auto&) { s.options.sequence_parallel = true; }},
       {"cut messages", [](auto& s, auto&) { s.options.cut_messages = true; }},
       {"a limit in flight, and more",

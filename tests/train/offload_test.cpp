@@ -1,5 +1,5 @@
-// An optimizer on the host trains on real ranks what one on the device trains, bit by bit, also
-// where the device's memory is out of the host's reach.
+// An optimizer and activations on the host train on real ranks what they train on the device, bit
+// by bit, also where the device's memory is out of the host's reach.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +52,54 @@ TEST(Offload, TrainsWhatAnOptimizerOnTheDeviceTrains) {
     EXPECT_EQ(on_device.weights.bytes_on_host(), 0);
     EXPECT_GT(on_host.weights.bytes_on_host(), on_device.weights.bytes() / 3);
     EXPECT_LT(on_host.weights.bytes(), on_device.weights.bytes());
+  }
+}
+
+std::vector<Case> cases_of_activations() {
+  constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
+                              PipelineOrder::zero_bubble, PipelineOrder::message_driven};
+  std::vector<Case> result;
+  std::vector<ProcessGrid> grids = some_grids();
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) grids.push_back(grid);
+  std::size_t number = 0;
+  for (const ProcessGrid& grid : grids) {
+    Case what;
+    what.grid = grid;
+    what.model.layers = 2 * grid.extent(Axis::pipe);
+    what.steps = 1;
+    what.options.recompute = Recompute::full;
+    what.options.offload_activations = true;
+    what.options.precision = number % 2 == 0 ? Precision::bf16 : Precision::fp32;
+    what.options.recompute_every = 1 + static_cast<std::int64_t>(number % 3 / 2);
+    what.options.micro_batches = 2;
+    what.options.order = orders[number++ % orders.size()];
+    what.sequences = 2 * grid.extent(Axis::z) * grid.extent(Axis::data);
+    result.push_back(what);
+  }
+  return result;
+}
+
+TEST(OffloadActivations, EqualTheReferee) {
+  expect_bitwise_equal(cases_of_activations());
+}
+
+TEST(OffloadActivations, TrainWhatInputsOnTheDeviceTrain) {
+  for (const Case& what : cases_of_activations()) {
+    SCOPED_TRACE(described(what));
+    Case kept = what;
+    kept.options.offload_activations = false;
+    ReferenceBackend backend, other_backend;
+    ApartBackend apart(other_backend, MemoryReach::device);
+    OneRun on_device(kept, {}, backend), on_host(what, {}, backend), out_of_reach(what, {}, apart);
+
+    const double loss = on_device.step(1).loss;
+    EXPECT_EQ(on_host.step(1).loss, loss);
+    EXPECT_EQ(out_of_reach.step(1).loss, loss);
+
+    EXPECT_THAT(differences(on_device.weights, on_host.weights), testing::IsEmpty());
+    EXPECT_THAT(differences(on_device.weights, out_of_reach.weights), testing::IsEmpty());
+    EXPECT_EQ(on_device.executor.host_arena_bytes(), 0);
+    EXPECT_GT(on_host.executor.host_arena_bytes(), 0);
   }
 }
 

@@ -101,6 +101,9 @@ void refuse_without_effect(const CLI::App& verb) {
   if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") != "full") {
     throw std::runtime_error("--overlap recompute has no effect without --recompute full");
   }
+  if (!typed(verb, "--resume") && value("--recompute") != "full") {
+    refuse({"--offload-activations"}, "without --recompute full");
+  }
 }
 
 void parse_words(CLI::App& verb, const std::vector<std::string>& words) {

@@ -51,6 +51,7 @@ std::string grid_text(const ProcessGrid& grid, const StepOptions& options) {
   if (options.offloads()) {
     further += fmt::format(", optimizer on the host in buckets of {}", options.offload_bucket);
   }
+  if (options.offloads_inputs()) further += ", inputs of blocks on the host";
   if (options.sequence_parallel) further += ", sequence parallel";
   if (options.cuts_messages()) further += ", messages cut";
   if (grid.extent(Axis::pipe) == 1) return grid.str() + " (x, y, z, data)" + further;
