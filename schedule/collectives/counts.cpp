@@ -5,6 +5,8 @@
 #include <bit>
 #include <stdexcept>
 
+#include "support/prose.hpp"
+
 namespace fourfold::inline schedule::inline collectives {
 namespace {
 
@@ -203,8 +205,8 @@ CollectiveCounts counts(CollectiveKind kind, CollectiveAlgorithm algorithm, Grou
 
 double skew(const std::vector<double>& parts, std::int64_t members) {
   if (std::ssize(parts) != members) {
-    throw std::invalid_argument("collective: " + std::to_string(parts.size()) + " parts for " +
-                                std::to_string(members) + " members; give one for each member");
+    throw std::invalid_argument("collective: " + counted(std::ssize(parts), "part") + " for " +
+                                counted(members, "member") + "; give one for each member");
   }
   double sum = 0.0, largest = 0.0;
   for (double part : parts) {

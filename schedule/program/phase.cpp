@@ -2,16 +2,19 @@
 #include "schedule/program/phase.hpp"
 
 #include <stdexcept>
+#include <vector>
+
+#include "support/nearest_name.hpp"
 
 namespace fourfold::inline schedule::inline program {
 
 Phase phase_named(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const PhaseRow& row : phases) {
     if (name == row.name) return row.phase;
-    known += std::string(known.empty() ? "" : ", ") + row.name;
+    known.emplace_back(row.name);
   }
-  throw std::invalid_argument("there is no phase '" + name + "'; phases are " + known);
+  throw std::invalid_argument("unknown phase '" + name + "'" + one_of_these(name, known));
 }
 
 }  // namespace fourfold::inline schedule::inline program

@@ -172,7 +172,8 @@ TEST(PhaseOrders, HaveForwardsAlone) {
 TEST(PhaseNames, AreThoseOfTheTable) {
   for (const PhaseRow& row : phases) EXPECT_EQ(phase_named(row.name), row.phase);
   EXPECT_EQ(refusal([] { phase_named("decoding"); }),
-            "there is no phase 'decoding'; phases are training, evaluation, prefill, decode");
+            "unknown phase 'decoding'; did you mean \"decode\"? It is one of training, evaluation, "
+            "prefill, decode");
 }
 
 TEST(PhaseNames, OfADecodingStepAllowOneMicroBatch) {
