@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "schedule/fold/deep_folds.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
@@ -195,6 +196,26 @@ void fold_of_all_layers(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(fold_schedule(schedule).bodies.size());
 }
 BENCHMARK(fold_of_all_layers)->Unit(benchmark::kMillisecond);
+
+// A new option set of a deep model before its first point: as recorded whole, and put together from
+// two shallow ones.
+void step_recorded_whole(benchmark::State& state, const char* name) {
+  const Model model = read_model(name);
+  for (auto _ : state) benchmark::DoNotOptimize(folded_step(model, {}).bodies.size());
+}
+void step_from_shallow_ones(benchmark::State& state, const char* name) {
+  const Model model = read_model(name);
+  const ShallowModels models = shallow_models(model, {}, 1).value();
+  for (auto _ : state) {
+    const auto deep =
+        deepened(folded_step(models.few, {}), folded_step(models.more, {}), models.periods);
+    benchmark::DoNotOptimize(deep->bodies.size());
+  }
+}
+BENCHMARK_CAPTURE(step_recorded_whole, gpt_80b, "gpt-80b")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step_from_shallow_ones, gpt_80b, "gpt-80b")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step_recorded_whole, gpt_640b, "gpt-640b")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step_from_shallow_ones, gpt_640b, "gpt-640b")->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace fourfold::inline microbench
