@@ -245,7 +245,8 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
 TrainOutcome train_model(const TrainSettings& settings, World& world) {
   const std::int64_t neighbours = world.ranks_on_this_node();
   together([&] {
-    refuse_without_room(counted_memory(settings).peak, neighbours, available_bytes(),
+    const MemoryUse counted = counted_memory(settings);
+    refuse_without_room(counted.peak + counted.on_host, neighbours, available_bytes(),
                         settings.options.offload_bucket);
   });
   on_first_rank([&] { refuse_outputs(settings, 0); });
