@@ -357,6 +357,7 @@ ValidationCase read_case(const RowReader& row, const std::vector<std::string>& a
   one.stand_in = row.text("stand_in");
   one.in_sample = row.text("in_sample");
   one.left_out = row.text("left_out");
+  one.memory = read_memory(row);
   if (!one.left_out.empty() && row.text("platform").empty()) return one;
   if (read_collective(row, one)) return one;
 
@@ -386,7 +387,6 @@ ValidationCase read_case(const RowReader& row, const std::vector<std::string>& a
     row.fail("part", "'" + part + "' is neither layer nor a collective");
   }
   one.published = published_seconds(row, question);
-  one.memory = read_memory(row);
   for (const std::string& option : awaited) {
     if (!row.text(option).empty()) one.unsaid.push_back(option + " = " + row.text(option));
   }
