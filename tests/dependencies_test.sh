@@ -88,7 +88,7 @@ includes engine/train |
 
 # platforms: machines know no model.
 includes platforms |
-  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(process_grid|channel|lane|function))|^toml[+][+]/|^fmt/" \
+  allow_only "$standard|^platforms/|^support/|^schedule/(collectives|program/(process_grid|channel|function))|^toml[+][+]/|^fmt/" \
     "platforms/ uses only itself, support/, axes, collectives, functions of the step, toml++ and fmt"
 
 # sim: the closed form without SimGrid; replay/ with it; witness/ shares nothing.

@@ -84,7 +84,7 @@ std::string best_table(const StrategyFinding& finding) {
   }
   table.columns.insert(table.columns.end(), {{"estimated", "s"},
                                              {"Tflop/s", "a device"},
-                                             {"MFU", "%"},
+                                             {"MFU", "%", Align::right, 1},
                                              {"memory", "GB"},
                                              {"fits", "%"},
                                              {"alike", ""},
