@@ -1,5 +1,5 @@
 // How fast the rings of one axis of the process grid run when all its groups run at once, and
-// nothing else does: the closed form that the search evaluates four times a candidate.
+// nothing else does: the closed form that a search evaluates for each channel of a candidate.
 #pragma once
 
 #include <cstdint>

@@ -208,7 +208,7 @@ Finding find_answer(const Question& asked, Fidelity fidelity, const StoppingRule
   question.options = finding.options;
   const Point point = point_of(question, best.grid, best.micro_batches);
   try {
-    refuse_idle_tuning(point, platform);
+    refuse_idle_what_ifs(point, platform);
   } catch (const std::invalid_argument& error) {
     throw FindingFailed(error.what());
   }

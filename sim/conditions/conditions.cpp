@@ -93,7 +93,7 @@ Jitter jitter_of(const WhatIfs& what_ifs) {
   return Jitter(what_ifs.jitter_percent / 100.0, what_ifs.seed);
 }
 
-void refuse_idle_tuning(const Point& point, const Platform& platform) {
+void refuse_idle_what_ifs(const Point& point, const Platform& platform) {
   const Processor& processor = platform.processor;
   if (point.what_ifs.draws_spreads && processor.spread + processor.repetition_spread == 0.0) {
     throw std::invalid_argument(fmt::format(

@@ -19,6 +19,6 @@ Jitter jitter_of(const WhatIfs& what_ifs);
 
 // Throws std::invalid_argument with a sentence if the tuning of collectives can change none of the
 // point's, or the machine says no spreads that could be drawn.
-void refuse_idle_tuning(const Point& point, const Platform& platform);
+void refuse_idle_what_ifs(const Point& point, const Platform& platform);
 
 }  // namespace fourfold::inline sim::inline conditions

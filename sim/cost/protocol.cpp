@@ -38,11 +38,11 @@ CollectiveChoice best_tree(const CollectiveForms& forms, const CollectiveTask& t
                 forms.tree(tree, task.buffer, WireProtocol::simple));
 }
 
-CollectiveChoice best_pairwise(const CollectiveForms& forms, CollectiveAlgorithm algorithm,
-                               const CollectiveTask& task) {
+CollectiveChoice best_recursive(const CollectiveForms& forms, CollectiveAlgorithm algorithm,
+                                const CollectiveTask& task) {
   const CollectiveCounts pairs = counts(task.kind, algorithm, task.shape);
-  return faster(forms.pairwise(algorithm, pairs, task.buffer, WireProtocol::low_latency),
-                forms.pairwise(algorithm, pairs, task.buffer, WireProtocol::simple));
+  return faster(forms.recursive(algorithm, pairs, task.buffer, WireProtocol::low_latency),
+                forms.recursive(algorithm, pairs, task.buffer, WireProtocol::simple));
 }
 
 CollectiveChoice best_exchange(const CollectiveForms& forms, CollectiveAlgorithm algorithm,
@@ -101,12 +101,12 @@ CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveA
     case CollectiveAlgorithm::tree:
       return best_tree(forms, task);
     case CollectiveAlgorithm::recursive: {
-      const CollectiveChoice halving = best_pairwise(forms, algorithm, task);
+      const CollectiveChoice halving = best_recursive(forms, algorithm, task);
       if (task.kind != CollectiveKind::all_reduce) return halving;
-      return faster(halving, best_pairwise(forms, CollectiveAlgorithm::recursive_doubling, task));
+      return faster(halving, best_recursive(forms, CollectiveAlgorithm::recursive_doubling, task));
     }
     case CollectiveAlgorithm::recursive_doubling:
-      return best_pairwise(forms, algorithm, task);
+      return best_recursive(forms, algorithm, task);
     case CollectiveAlgorithm::hierarchical:
       if (row_of(task.kind).motion == Motion::pairs) return best_exchange(forms, algorithm, task);
       return faster(forms.hierarchical(whole, task.buffer, WireProtocol::low_latency),

@@ -192,9 +192,9 @@ CollectiveChoice CollectiveForms::exchange(CollectiveAlgorithm algorithm,
   return overlapping(algorithm, {base_, in_node, hops(counts, protocol), payload, cap});
 }
 
-CollectiveChoice CollectiveForms::pairwise(CollectiveAlgorithm algorithm,
-                                           const CollectiveCounts& counts, Bytes buffer,
-                                           WireProtocol wire) const {
+CollectiveChoice CollectiveForms::recursive(CollectiveAlgorithm algorithm,
+                                            const CollectiveCounts& counts, Bytes buffer,
+                                            WireProtocol wire) const {
   const Protocol& protocol =
       wire == WireProtocol::low_latency ? library_.low_latency : library_.simple;
   const Stages work = stages(counts, buffer, wire);

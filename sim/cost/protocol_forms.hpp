@@ -54,8 +54,8 @@ class CollectiveForms {
   CollectiveChoice hierarchical(const CollectiveCounts& counts, Bytes buffer,
                                 WireProtocol wire) const;
   // Recursive halving and doubling, or doubling of whole buffers, as `algorithm` says.
-  CollectiveChoice pairwise(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
-                            Bytes buffer, WireProtocol wire) const;
+  CollectiveChoice recursive(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
+                             Bytes buffer, WireProtocol wire) const;
   // Pairs or neighbours, pairwise or hierarchical; `payload`: bytes that the busiest member sends.
   CollectiveChoice exchange(CollectiveAlgorithm algorithm, const CollectiveCounts& counts,
                             Bytes payload, WireProtocol wire) const;

@@ -1,5 +1,5 @@
-// The estimated rung: seconds of one training step in closed form, latency-bandwidth per operation
-// and max-plus over the channels, in microseconds of our own time.
+// The estimated rung: seconds of one training step, latency-bandwidth in closed form per operation
+// and a max-plus walk over the channels, in microseconds of our own time.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
 // The communicators of a process grid, one per channel and group of ranks, numbered without gaps:
-// they are the flows of a replay. Channels that carry nothing have none.
+// each is one flow of a replay, or several (parts.hpp). Channels that carry nothing have none.
 #pragma once
 
 #include <cstdint>

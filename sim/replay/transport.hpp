@@ -11,7 +11,7 @@ namespace fourfold::inline sim::inline replay {
 
 class Transport {
  public:
-  using Finished = std::function<void(std::int32_t flow, double time)>;
+  using Finished = std::function<void(std::int32_t communicator, double time)>;
 
   virtual ~Transport() = default;
 
@@ -22,13 +22,13 @@ class Transport {
   // must change nothing else. It lies behind numbers that lie behind numbers. Many collectives are
   // expected at once, with 0 first, then with 1, up to most_lookups: what is so many look-ups away
   // is fetched, what is nearer has come by then. Not all transports tell.
-  using Expected = std::function<void(std::int32_t flow, int lookups)>;
+  using Expected = std::function<void(std::int32_t communicator, int lookups)>;
   static constexpr int most_lookups = 2;
   void on_expect(Expected expected) { expected_ = std::move(expected); }
 
-  // The collective of communicator `flow`, idle until now, starts at `time`, which must not lie
+  // The collective of a communicator, idle until now, starts at `time`, which must not lie
   // before the current instant.
-  virtual void start(std::int32_t flow, double time, const TimedCollective& collective) = 0;
+  virtual void start(std::int32_t communicator, double time, const TimedCollective& collective) = 0;
   // A rank is to be woken at `time`, which must not lie before the current instant.
   virtual void wake(std::int32_t rank, double time) = 0;
 

@@ -371,7 +371,7 @@ TEST(Conditions, IdleTuningsAreRefused) {
       for (const std::string algorithm : {"auto", "ring", "tree", "recursive", "hierarchical"}) {
         Point point = plain;
         point.what_ifs.collective = collective_tuning(kind + algorithm);
-        const std::string said = refusal([&] { refuse_idle_tuning(point, platform); });
+        const std::string said = refusal([&] { refuse_idle_what_ifs(point, platform); });
         SCOPED_TRACE(grid.str() + " " + kind + algorithm);
         if (algorithm == "auto") {
           EXPECT_EQ(said, "accepted");

@@ -161,12 +161,12 @@ TEST(AForcedRing, IsRefusedWhereOnlyGathersOrScattersOverNodesAreToTakeIt) {
   for (const char* words : {"all-gather:ring", "reduce-scatter:ring"}) {
     const Point point = job(over_nodes, R"({"collective": ")" + std::string(words) + "\"}");
 
-    EXPECT_THAT([&] { refuse_idle_tuning(point, frontier); },
+    EXPECT_THAT([&] { refuse_idle_what_ifs(point, frontier); },
                 testing::ThrowsMessage<std::invalid_argument>(HasSubstr("cannot take effect")))
         << words;
   }
-  EXPECT_NO_THROW(refuse_idle_tuning(job(over_nodes, R"({"collective": "ring"})"), frontier));
-  EXPECT_THROW(refuse_idle_tuning(job({2, 4, 1, 1}, R"({"collective": "ring"})"), frontier),
+  EXPECT_NO_THROW(refuse_idle_what_ifs(job(over_nodes, R"({"collective": "ring"})"), frontier));
+  EXPECT_THROW(refuse_idle_what_ifs(job({2, 4, 1, 1}, R"({"collective": "ring"})"), frontier),
                std::invalid_argument);
 }
 

@@ -203,9 +203,9 @@ TEST(Conditions, RefuseATuningThatNoGroupCanFollow) {
   point.grid = ProcessGrid(2, 4, 1, 1);  // one node
   point.what_ifs = read(R"({"collective": "tree"})");
 
-  EXPECT_THROW(refuse_idle_tuning(point, frontier), std::invalid_argument);
+  EXPECT_THROW(refuse_idle_what_ifs(point, frontier), std::invalid_argument);
   point.grid = ProcessGrid(2, 4, 1, 2);
-  EXPECT_NO_THROW(refuse_idle_tuning(point, frontier));
+  EXPECT_NO_THROW(refuse_idle_what_ifs(point, frontier));
 }
 
 TEST(Jitter, HasMeanOneAndTheDeviationAskedFor) {
