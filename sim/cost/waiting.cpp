@@ -12,7 +12,10 @@ WaitingWalk::WaitingWalk(TimedProgram& program, const ProcessGrid& grid) : progr
   for (const Channel& channel : program.channels) {
     OfChannel& of = channels_.emplace_back();
     of.axis = static_cast<std::size_t>(channel.axis);
-    if (channel.axis != Axis::pipe) of.members = members(channel, grid);
+    if (channel.axis == Axis::pipe) continue;
+    of.members = members(channel, grid);
+    of.expected = expected_largest(of.members);
+    of.left = variance_of_largest(of.members);
   }
 }
 
@@ -80,11 +83,11 @@ void WaitingWalk::wait(TimedStep& step) {
     if ((i & along) != 0) continue;
     variance += post.apart.variance[i];
     lead += post.apart.lead[i];
-    apart_.variance[i | along] += variance_of_largest(channel.members) * post.apart.variance[i];
+    apart_.variance[i | along] += channel.left * post.apart.variance[i];
     apart_.lead[i | along] += post.apart.lead[i];
     apart_.variance[i] = apart_.lead[i] = 0.0;
   }
-  const double late = expected_largest(channel.members) * std::sqrt(variance);
+  const double late = channel.expected * std::sqrt(variance);
   step.duration = {std::max(0.0, std::hypot(late, lead) - lead - post.spare)};
   program_.longest_waiting = std::max(program_.longest_waiting, step.duration);
   clock_ = post.finish + step.duration.value;

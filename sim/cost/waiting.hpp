@@ -43,6 +43,7 @@ class WaitingWalk {
   };
   struct OfChannel {
     std::int64_t members = 1;
+    double expected = 0.0, left = 1.0;  // of the largest of so many values, and of its variance
     std::size_t axis = 0;
     double free = 0.0;
     std::vector<Post> posts;
