@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/schedule/drawn_steps.hpp"
+#include "tests/schedule/fold_draw.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-Model drawn_model(DrawnStep& draw, std::int64_t chunks) {
+Model drawn_model(FoldDraw& draw, std::int64_t chunks) {
   Model model{"drawn", chunks * draw.one_of({18, 20, 27, 31}) + draw.one_of({0, 0, 1}),
               3840,    24,
               2048,    51'200};
@@ -26,7 +26,7 @@ Model drawn_model(DrawnStep& draw, std::int64_t chunks) {
 TEST(DeepFolds, AreTheStepsRecordedWhole) {
   int equal = 0, drawn = 0;
   for (unsigned seed = 0; seed < 120; ++seed) {
-    DrawnStep draw(seed);
+    FoldDraw draw(seed);
     const std::int64_t stages = draw.one_of({1, 1, 1, 2, 3});
     const std::int64_t chunks = stages > 1 ? draw.one_of({1, 1, 2}) : 1;
     const Model model = drawn_model(draw, stages * chunks);

@@ -5,7 +5,7 @@
 
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
-#include "tests/schedule/drawn_steps.hpp"
+#include "tests/schedule/fold_draw.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 TEST(ShortFolds, AreTheStepsRecordedWhole) {
   std::int64_t equal = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
-    DrawnStep draw(seed);
+    FoldDraw draw(seed);
     const std::int64_t stages = draw.one_of({2, 3, 4, 6, 8, 13});
     const std::int64_t chunks = draw.one_of({1, 1, 2, 3});
     const Model model{"drawn", stages * chunks * draw.one_of({1, 1, 2}) + draw.one_of({0, 0, 1, 2}),
@@ -41,7 +41,7 @@ TEST(ShortFolds, AreTheStepsRecordedWhole) {
 TEST(PlainOptions, AreFoldedAsTheOptionsThemselves) {
   std::int64_t plainer = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
-    DrawnStep draw(seed);
+    FoldDraw draw(seed);
     const std::int64_t stages = draw.one_of({1, 1, 2});
     const Model model{"drawn", 4, 3840, 24, 2048, 51'200};
     const StepOptions options = draw.options(stages, 1);

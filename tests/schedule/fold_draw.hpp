@@ -45,9 +45,9 @@ inline void expect_equal(const Folded& made, const Folded& whole, const std::str
 }
 
 // Options drawn by chance, of any order but the message-driven.
-class DrawnStep {
+class FoldDraw {
  public:
-  explicit DrawnStep(unsigned seed) : random_(seed) {}
+  explicit FoldDraw(unsigned seed) : random_(seed) {}
 
   StepOptions options(std::int64_t stages, std::int64_t chunks) {
     StepOptions options;
