@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "platforms/software_memory.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/models/layer.hpp"
 #include "schedule/models/vocabulary.hpp"
 #include "schedule/order/step.hpp"
@@ -41,13 +42,15 @@ std::vector<Bytes> of_other_micro_batches(const SoftwareMemory& memory, const Po
   StepOptions options = question.options;
   if (stages == 1 || !options.trains()) return result;
   options.micro_batches = micro_batches;
-  const Quantities quantities{question.global_batch * question.model.sequence / micro_batches};
+  const std::int64_t tokens = tokens_of_sequence(question.model, options);
+  const Quantities quantities{question.global_batch * tokens / micro_batches};
+  const double width = bytes_per_element(options.precision);
   const Shape stream = stream_shape(question.model.hidden, options);
-  const Bytes message{2.0 * static_cast<double>(stream.local_elements(grid, quantities))};
+  const Bytes message{width * static_cast<double>(stream.local_elements(grid, quantities))};
   Shape logits = stream;
   logits.cols = padded_vocabulary(question.model, options, grid.extent(Axis::x));
   logits.sharding = {{Axis::data, Axis::z}, {Axis::x}, {}, {}, Owed::sum};
-  const Bytes of_last{2.0 * static_cast<double>(logits.local_elements(grid, quantities))};
+  const Bytes of_last{width * static_cast<double>(logits.local_elements(grid, quantities))};
   const std::int64_t passes = micro_batches * options.chunks;
   for (std::int64_t i = 0; i < stages; ++i) {
     const bool last = i + 1 == stages;

@@ -59,6 +59,18 @@ TEST(MemoryOfSoftware, KeepsTheLogitsOfAllOtherMicroBatchesOnTheLastStage) {
   }
 }
 
+TEST(MemoryOfSoftware, KeepsNumbersOfTheWidthThatAStepHas) {
+  Point point = pipelined("x=2,data=2,pipe=4");
+  for (const char* says : {logits, messages}) {
+    point.options.precision = Precision::bf16;
+    const double half = always(point, 8, says).back();
+    point.options.precision = Precision::fp32;
+
+    EXPECT_GT(half, 0.0);
+    EXPECT_EQ(always(point, 8, says).back(), 2.0 * half);
+  }
+}
+
 // The first stage receives no tokens' stream, the last no gradient; what is in flight, as many
 // micro-batches as there are stages from here on, a step counts itself, and one gradient.
 TEST(MemoryOfSoftware, HasRoomForTheMessagesOfAllMicroBatches) {
