@@ -10,12 +10,17 @@
 namespace fourfold::tests {
 namespace {
 
+// Of one stage, and pipelines of at most so many.
+std::vector<ProcessGrid> grids_and_pipelines(std::int64_t most) {
+  std::vector<ProcessGrid> grids = some_grids();
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(most)) grids.push_back(grid);
+  return grids;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> result;
-  std::vector<ProcessGrid> grids = some_grids();
-  for (const ProcessGrid& grid : pipelines_of_all_ranks(2)) grids.push_back(grid);
   std::int64_t number = 0;
-  for (const ProcessGrid& grid : grids) {
+  for (const ProcessGrid& grid : grids_and_pipelines(2)) {
     Case what;
     what.grid = grid;
     what.model.layers = grid.extent(Axis::pipe) + 1;
@@ -59,10 +64,8 @@ std::vector<Case> cases_of_activations() {
   constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
                               PipelineOrder::zero_bubble, PipelineOrder::message_driven};
   std::vector<Case> result;
-  std::vector<ProcessGrid> grids = some_grids();
-  for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) grids.push_back(grid);
   std::size_t number = 0;
-  for (const ProcessGrid& grid : grids) {
+  for (const ProcessGrid& grid : grids_and_pipelines(4)) {
     Case what;
     what.grid = grid;
     what.model.layers = 2 * grid.extent(Axis::pipe);
