@@ -60,6 +60,8 @@ struct Device {
   double clip_norm = 1.0;
   double norm_epsilon = 1e-5;
   Rotary rotary{};
+  // Tokens that are there of each sequence, with those that the step reads.
+  std::int64_t length = 0;
 
   // The row of the whole value that is this device's first; parts of rows are equal.
   std::int64_t first_row(Id value, std::int64_t local_rows) const {
@@ -73,7 +75,8 @@ using ProgressCall = std::function<void()>;
 
 // Local blocks. `inputs` stand in the operation's order, an empty tensor where the operand is
 // words; those are in `words`, in memory of the host that stays as it is until the step ends. Of
-// maps and adds, `output` may be the very memory of an input.
+// maps and adds, `output` may be the very memory of an input. What the function writes in place
+// (Function::writes) is the memory of that input.
 struct KernelOperands {
   std::vector<Tensor> inputs;
   std::span<const std::int32_t> words;

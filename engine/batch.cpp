@@ -21,18 +21,27 @@ void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t
 }
 
 void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
-           std::int64_t micro_batches) {
+           std::int64_t micro_batches, Phase phase) {
   check_divides(batch.sequences, grid, micro_batches);
-  const auto count = static_cast<std::size_t>(batch.sequences * model.sequence);
+  const std::int64_t each = tokens_of_sequence(model, phase);
+  const auto count = static_cast<std::size_t>(batch.sequences * each);
   for (const std::vector<std::int32_t>* words : {&batch.tokens, &batch.targets}) {
     if (words->size() != count) {
-      throw std::invalid_argument(
-          "a batch of " + std::to_string(batch.sequences) + " sequences of " +
-          std::to_string(model.sequence) + " tokens needs " + std::to_string(count) +
-          " tokens and as many targets, not " + std::to_string(words->size()));
+      throw std::invalid_argument("a batch of " + std::to_string(batch.sequences) +
+                                  " sequences of " + std::to_string(each) + " tokens needs " +
+                                  std::to_string(count) + " tokens and as many targets, not " +
+                                  std::to_string(words->size()));
     }
   }
   expect_words(batch.tokens, batch.targets, model.vocabulary);
+  if (batch.length) expect_length(*batch.length, model);
+}
+
+void expect_length(std::int64_t length, const Model& model) {
+  if (length >= 1 && length <= model.sequence) return;
+  throw std::invalid_argument("a batch has " + std::to_string(length) +
+                              " tokens of each sequence; it must be 1 to " +
+                              std::to_string(model.sequence));
 }
 
 void expect_words(std::span<const std::int32_t> tokens, std::span<const std::int32_t> targets,

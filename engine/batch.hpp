@@ -3,19 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/words.hpp"
 #include "schedule/models/model.hpp"
+#include "schedule/program/phase.hpp"
 #include "schedule/program/process_grid.hpp"
 
 namespace fourfold::inline engine {
 
 struct Batch {
   std::int64_t sequences = 0;
-  std::vector<std::int32_t> tokens;   // sequences x sequence length
+  std::vector<std::int32_t> tokens;   // sequences x those that the phase reads of each
   std::vector<std::int32_t> targets;  // the token that follows each, or ignored_target
+  // Tokens that are there of each sequence, with those of this step; without a number: all of them.
+  std::optional<std::int64_t> length{};
 };
 
 // A device's share of a micro-batch: its first token within the batch, and how many.
@@ -27,10 +31,13 @@ struct Share {
 // Throws std::invalid_argument with one sentence if a step's sequences do not divide.
 void check_divides(std::int64_t sequences, const ProcessGrid& grid, std::int64_t micro_batches);
 
-// Throws std::invalid_argument with one sentence if the batch does not divide, or if its lists or
-// its words do not fit the model.
+// Throws std::invalid_argument with one sentence if the batch does not divide, or if its lists, its
+// words or its length do not fit the model and the phase.
 void check(const Batch& batch, const Model& model, const ProcessGrid& grid,
-           std::int64_t micro_batches);
+           std::int64_t micro_batches, Phase phase = Phase::training);
+
+// Throws std::invalid_argument with one sentence if a sequence has no room for so many tokens.
+void expect_length(std::int64_t length, const Model& model);
 
 // Throws std::invalid_argument with one sentence if a word is outside the vocabulary.
 void expect_words(std::span<const std::int32_t> tokens, std::span<const std::int32_t> targets,

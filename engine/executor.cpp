@@ -11,6 +11,7 @@
 #include "engine/bucketed_update.hpp"
 #include "engine/host_memory.hpp"
 #include "engine/plan/executor_plan.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/order/ready_turns.hpp"
 
 namespace fourfold::inline engine {
@@ -52,11 +53,13 @@ class Executor::StepWalk {
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
     check_divides(sequences_, weights.grid(), micro_batches);
     expect_communicators(weights.grid());
-    const std::int64_t tokens = sequences_ / micro_batches * model_.sequence;
+    const std::int64_t tokens =
+        sequences_ / micro_batches * tokens_of_sequence(model_, schedule.program.phase);
     const BufferPlan buffers = plan_buffers(schedule, weights.grid(), tokens);
     const ArenaPlan arena = plan_arena(buffers.buffers, StreamOrder(schedule));
     arena_ = memory_.allocate(arena.bytes);
     work::Addresses addresses;
+    addresses.caches = means.caches;
     for (std::int64_t offset : arena.offsets) addresses.buffers.push_back(arena_.data() + offset);
     const ArenaPlan on_host = plan_arena(buffers.on_host, StreamOrder(schedule));
     host_arena_ = host_.allocate(on_host.bytes);
@@ -70,7 +73,7 @@ class Executor::StepWalk {
     step_tokens_ = tokens * micro_batches;
     device_ = {&schedule.program,     weights.grid(), weights.rank(),
                model_.head_columns(), step_tokens_,   1.0,
-               model_.norm_epsilon,   model_.rotary};
+               model_.norm_epsilon,   model_.rotary,  model_.sequence};
     local_words_ = static_cast<std::size_t>(
         step_tokens_ / (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
   }
@@ -80,6 +83,7 @@ class Executor::StepWalk {
     batch_ = &batch;
     optimizer_ = {optimizer, optimizer_step, 0.0};
     device_.clip_norm = optimizer.clip_norm;
+    device_.length = batch.length.value_or(model_.sequence);
     device_.step_targets = std::max<std::int64_t>(1, batch.counted_targets.value_or(step_tokens_));
     result_ = {};
     result_.exposed_seconds.assign(channels_.size(), 0.0);
@@ -150,6 +154,7 @@ class Executor::StepWalk {
       }
     }
     expect_words(batch.tokens, batch.targets, model_.vocabulary);
+    if (batch.length) expect_length(*batch.length, model_);
   }
 
   float first_number(const Tensor& fp32) {

@@ -8,6 +8,7 @@
 
 #include "engine/adamw.hpp"
 #include "engine/backend.hpp"
+#include "engine/caches.hpp"
 #include "engine/communicator.hpp"
 #include "engine/weights.hpp"
 #include "schedule/models/model.hpp"
@@ -21,13 +22,16 @@ inline Stage stage_of(const ProcessGrid& grid, std::int64_t rank) {
 }
 
 // This rank's words of one step: its share of each micro-batch (engine/batch.hpp), one after the
-// other. Both lists have sequences x sequence length / (Gz Gdata) words, those of all stages alike.
+// other. Both lists have sequences x tokens that the phase reads of each / (Gz Gdata) words, those
+// of all stages alike.
 struct LocalBatch {
   std::int64_t sequences = 0;  // of the whole step, on all devices
   std::vector<std::int32_t> tokens, targets;
   // Targets of the whole step, on all devices, that are not left out (engine/words.hpp): the loss
   // is their mean. Without a number: all of them.
   std::optional<std::int64_t> counted_targets{};
+  // Tokens that are there of each sequence, with those of this step; without a number: all of them.
+  std::optional<std::int64_t> length{};
 };
 
 // Start and end of one operation on this rank, in seconds since the step began. A collective lasts
@@ -56,6 +60,7 @@ struct ExecutorMeans {
   Backend& backend;
   std::vector<Communicator*> communicators;  // by channel of the program
   ProgressCall between_tiles;
+  Caches* caches = nullptr;  // of phases that have them
 };
 
 class Executor {
@@ -68,10 +73,11 @@ class Executor {
   // `optimizer_step` counts from 1. A schedule without updates ignores both.
   ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step);
 
-  // Of a schedule that keeps them (record_evaluation): this rank's logits of the last micro-batch,
-  // local tokens x local vocabulary, in the device's memory. Nothing but on the last stage.
+  // Of a schedule that keeps them (record_forward): this rank's logits of the last micro-batch,
+  // local tokens x local vocabulary, in the device's memory; of phases without a loss those of each
+  // sequence's last token. Nothing but on the last stage.
   Tensor logits() const;
-  // Of the same schedules: the loss of each of this rank's words, 0 where the target is left out.
+  // Of an evaluation: the loss of each of this rank's words, 0 where the target is left out.
   Tensor token_losses() const;
   std::int64_t arena_bytes() const;
   std::int64_t host_arena_bytes() const;  // of what comes and goes in the host's memory

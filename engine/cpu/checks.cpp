@@ -46,6 +46,7 @@ class Check {
     fits(out, "the result", tn ? in_[0].cols : in_[0].rows, cols);
   }
   void whole_sequences(const Tensor& t) const {
+    if (op_.attributes.newest) return;
     if (op_.attributes.sequence >= 1 && t.rows % op_.attributes.sequence == 0) return;
     refuse(std::to_string(t.rows) + " rows are no whole sequences of " +
            std::to_string(op_.attributes.sequence));
@@ -112,6 +113,31 @@ class Check {
     fits(in_[2], "operand 2", qkv.rows, context);
     fits(out, "the result", qkv.rows, qkv.cols);
   }
+  // A block of keys and values of as many groups as QKV has, and so many rows.
+  void cache(const Tensor& t, const std::string& which, std::int64_t sequences,
+             std::int64_t head_columns) const {
+    whole_groups(in_[0], head_columns);
+    const std::int64_t groups = in_[0].cols / group_columns(head_columns);
+    fits(t, which, sequences * functions::cached_tokens(op_.attributes), groups * 2 * head_columns);
+  }
+  void keep_keys_and_values(std::int64_t head_columns, const Tensor& out) const {
+    whole_sequences(in_[0]);
+    cache(out, "the result", in_[0].rows / op_.attributes.sequence, head_columns);
+  }
+  void attention_to_cache(std::int64_t head_columns, const Tensor& out) const {
+    cache(in_.at(1), "operand 1", in_[0].rows, head_columns);
+    fits(out, "the result", in_[0].rows,
+         in_[0].cols / (op_.attributes.group + 2) * op_.attributes.group);
+  }
+  void last_of_sequence(const Tensor& out) const {
+    whole_sequences(in_[0]);
+    fits(out, "the result", in_[0].rows / op_.attributes.sequence, in_[0].cols);
+  }
+  // Of each sequence as many tokens are there as it has room for at most.
+  void length(std::int64_t length, std::int64_t most) const {
+    if (length >= 1 && length <= most) return;
+    refuse(std::to_string(length) + " tokens of sequences of " + std::to_string(most));
+  }
 
  private:
   const Op& op_;
@@ -143,6 +169,15 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
   if (op.kind == OpKind::gemm) check.gemm(operands.output);
   if (!op.function->products.empty()) {
     check.products(device.head_columns, operands.output);
+  } else if (op.is(functions::keep_keys_and_values)) {
+    check.keep_keys_and_values(device.head_columns, operands.output);
+    check.length(device.length, op.attributes.sequence);
+  } else if (op.is(functions::attention_to_cache)) {
+    check.attention_to_cache(device.head_columns, operands.output);
+    check.length(device.length, op.attributes.sequence);
+  } else if (op.is(functions::last_of_sequence)) {
+    check.last_of_sequence(operands.output);
+    check.length(device.length, op.attributes.sequence);
   } else if (op.function->family == &functions::attention_family) {
     check.attention(device.head_columns, operands.output);
   } else if (op.is(functions::rotary) || op.is(functions::rotary_backward)) {

@@ -98,7 +98,8 @@ void rotary(const KernelCall& call) {
   const float* const sines = table + call.op.attributes.sequence * half;
   rows.for_each([&](std::int64_t r, float* out) {
     const float* const in = input.row(r);
-    const std::int64_t at = r % call.op.attributes.sequence * half;
+    const Attributes& of = call.op.attributes;
+    const std::int64_t at = (of.newest ? call.device.length - 1 : r % of.sequence) * half;
     const rows::Angles angles{table + at, sines + at, static_cast<float>(direction)};
     for (std::int64_t head = 0; head * d < call.out().cols; ++head) {
       const std::int64_t first = head * d;
@@ -127,8 +128,10 @@ void add_position(const KernelCall& call) {
   const Reader positions = rows.reader(1);
   const std::int64_t sequence = call.in(1).rows;
   const std::int64_t first = call.device.first_row(call.op.outputs[0], call.out().rows);
+  const bool newest = call.op.attributes.newest;
   rows.for_each([&](std::int64_t r, float* out) {
-    rows::add(input.row(r), positions.row((first + r) % sequence), call.out().cols, out);
+    const std::int64_t place = newest ? call.device.length - 1 : (first + r) % sequence;
+    rows::add(input.row(r), positions.row(place), call.out().cols, out);
   });
 }
 

@@ -24,6 +24,8 @@ class Widened {
     if (tensor_.precision == Precision::bf16) return copy_.view();
     return {tensor_.fp32(), tensor_.rows, tensor_.cols};
   }
+  // Of bf16.
+  const Matrix<float>& copy() const { return copy_; }
 
  private:
   Tensor tensor_;
@@ -51,7 +53,17 @@ void ReferenceBackend::compute(const Device& device, const Op& op, const KernelO
   Matrix<float> result;
   if (out.precision == Precision::bf16) result = Matrix<float>(out.rows, out.cols);
   of_reference.output = out.precision == Precision::bf16 ? result.view() : fp32_view(out);
+  Matrix<float> kept;
+  const std::size_t written = op.function->writes;
+  const Tensor in_place = written > 0 ? operands.inputs[written] : Tensor{};
+  if (in_place.precision == Precision::bf16) {
+    kept = inputs[written].copy();
+    of_reference.written = kept.view();
+  } else {
+    of_reference.written = fp32_view(in_place);
+  }
   kernels_.compute(device, op, of_reference);
+  if (in_place.precision == Precision::bf16) narrow(kept.values.data(), in_place);
   if (out.precision == Precision::bf16) narrow(result.values.data(), out);
   if (progress) progress();
 }

@@ -8,6 +8,7 @@
 #include "engine/cpu/attention_kernels.hpp"
 #include "engine/cpu/call.hpp"
 #include "engine/cpu/checks.hpp"
+#include "engine/cpu/key_value_cache_kernels.hpp"
 #include "engine/cpu/layer_norm_kernels.hpp"
 #include "engine/cpu/map_kernels.hpp"
 #include "engine/cpu/numbers.hpp"
@@ -24,7 +25,8 @@ TunedBackend::TunedBackend() {
   keep_packing_buffers();
   for (const std::span<const KernelOf> room :
        {map_kernels(), reduce_kernels(), layer_norm_kernels(), vocabulary_kernels(),
-        attention_kernels(), softmax_kernels(), query_key_norm_kernels()}) {
+        attention_kernels(), key_value_cache_kernels(), softmax_kernels(),
+        query_key_norm_kernels()}) {
     of_functions_.insert(of_functions_.end(), room.begin(), room.end());
   }
 }

@@ -35,7 +35,9 @@ class Planner {
         places_(program_.values.size()),
         released_at_(program_.values.size(), -1) {
     for (std::size_t id = 0; id < places_.size(); ++id) {
-      if (program_.values[id].persistent) places_[id].persistent = static_cast<Id>(id);
+      const Value& value = program_.values[id];
+      const bool outlives = value.persistent || value.role == Role::cache;
+      if (outlives) places_[id].persistent = static_cast<Id>(id);
     }
     for (const Op& op : program_.ops) {
       // What is gathered into what persists is that itself where nothing is cut.

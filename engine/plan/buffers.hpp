@@ -28,7 +28,7 @@ struct PlannedBuffer {
 };
 
 // Where a value lies: in a buffer, or in the very memory of a persistent value (a weight that is
-// its own gathered whole where nothing is cut). Neither for words.
+// its own gathered whole where nothing is cut) or of a cache. Neither for words.
 struct Slot {
   std::int32_t buffer = -1;
   std::int64_t offset = 0;  // bytes

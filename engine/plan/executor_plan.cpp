@@ -1,6 +1,7 @@
 // Binds a stream to addresses; see executor_plan.hpp.
 #include "engine/plan/executor_plan.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "engine/adamw.hpp"
@@ -55,10 +56,8 @@ class Binder {
     plan_.behind = stretch(cut.behind, first_item);
     for (const auto& turn : cut.forwards) plan_.forwards.push_back(stretch(turn, first_item));
     for (const auto& turn : cut.backwards) plan_.backwards.push_back(stretch(turn, first_item));
-    if (program_.logits != -1) {
-      plan_.logits = at(program_.logits);
-      plan_.token_losses = at(token_losses());
-    }
+    if (program_.logits != -1) plan_.logits = at(program_.logits);
+    if (program_.logits != -1 && program_.loss != -1) plan_.token_losses = at(token_losses());
     return std::move(plan_);
   }
 
@@ -71,7 +70,7 @@ class Binder {
     for (const Op& op : program_.ops) {
       if (op.is(functions::softmax_loss)) return op.outputs[0];
     }
-    throw std::logic_error("executor: a schedule that keeps logits has no losses");
+    throw std::logic_error("executor: a schedule that keeps logits and a loss has no losses");
   }
 
   Tensor tensor(Id id, const Slot& slot, const Addresses& addresses) const {
@@ -89,10 +88,25 @@ class Binder {
     if (slot.buffer != -1) {
       const std::vector<std::byte*>& there = slot.on_host ? addresses.on_host : addresses.buffers;
       result.data = there[static_cast<std::size_t>(slot.buffer)] + slot.offset;
+    } else if (value.role == Role::cache) {
+      result.data = cached(value, result, addresses.caches).data;
     } else if (value.persistent && !is_words(id)) {
       result.data = stored(value, result).data;
     }
     return result;
+  }
+
+  // One micro-batch would write over what another has kept under the same name.
+  Tensor cached(const Value& value, const Tensor& like, Caches* caches) const {
+    const auto alike = [&value](const Value& other) {
+      return other.role == Role::cache && other.label.full() == value.label.full();
+    };
+    if (caches == nullptr || std::ranges::count_if(program_.values, alike) > 1) {
+      throw std::invalid_argument("executor: " + value.label.full() +
+                                  (caches == nullptr ? " has no caches to lie in"
+                                                     : " is kept of more than one micro-batch"));
+    }
+    return caches->block(value.label.full(), like);
   }
 
   const Tensor& stored(const Value& value, const Tensor& expected) const {

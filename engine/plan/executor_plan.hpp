@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend.hpp"
+#include "engine/caches.hpp"
 #include "engine/communicator.hpp"
 #include "engine/plan/arena.hpp"
 #include "engine/weights.hpp"
@@ -88,6 +89,7 @@ using Item =
 // Where the buffers of a plan lie.
 struct Addresses {
   std::vector<std::byte*> buffers, on_host;
+  Caches* caches = nullptr;  // of a program that has them
 };
 
 // What is done from one choice to the next.
@@ -105,10 +107,10 @@ struct ExecutorPlan {
   std::size_t collectives = 0;
   std::size_t spans = 0;
   Tensor logits;        // no memory where the schedule keeps none
-  Tensor token_losses;  // kept where the logits are
+  Tensor token_losses;  // kept where the logits are, if the phase has a loss
 };
 
-// Throws std::invalid_argument if the weights do not fit the program.
+// Throws std::invalid_argument if the weights or the caches do not fit the program.
 ExecutorPlan bind(const Schedule& schedule, std::int64_t micro_batch_tokens, const Weights& weights,
                   const BufferPlan& buffers, const Addresses& addresses);
 

@@ -17,7 +17,8 @@ BlockStore<T>::BlockStore(Program program, const ProcessGrid& grid, Rounding rou
       values_(program_.values.size()) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Id id = static_cast<Id>(i);
-    if (program_[id].persistent && !is_words(id)) values_[i] = empty(id, 0);
+    const bool sized = program_[id].role != Role::cache;
+    if (program_[id].persistent && sized && !is_words(id)) values_[i] = empty(id, 0);
   }
 }
 

@@ -17,7 +17,8 @@ enum class Rounding : std::uint8_t { none, recorded };
 template <typename T>
 class BlockStore {
  public:
-  // Parameters and optimizer state are there from the start, as zeros.
+  // Parameters and optimizer state are there from the start, as zeros. Caches are put by whoever
+  // knows how many tokens there are.
   BlockStore(Program program, const ProcessGrid& grid, Rounding rounding);
 
   const Program& program() const { return program_; }

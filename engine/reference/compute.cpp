@@ -6,6 +6,7 @@
 
 #include "engine/reference/adamw_step.hpp"
 #include "engine/reference/attention.hpp"
+#include "engine/reference/key_value_cache.hpp"
 #include "engine/reference/layer_norm.hpp"
 #include "engine/reference/maps.hpp"
 #include "engine/reference/matrix.hpp"
@@ -57,6 +58,20 @@ Normalised<T> scaled(const Device& device, const Op& op, const Operands<T>& o, s
 
 AttentionSizes sizes_of(const Device& device, const Op& op) {
   return {op.attributes.sequence, device.head_columns, op.attributes.group, op.attributes.window};
+}
+
+CacheSizes cache_of(const Device& device, const Op& op) {
+  return {sizes_of(device, op), functions::cached_tokens(op.attributes)};
+}
+
+// Where every row stands, if each is the newest token of its sequence; -1: rows are sequences.
+std::int64_t place_of_rows(const Device& device, const Op& op) {
+  return op.attributes.newest ? device.length - 1 : -1;
+}
+
+template <typename T>
+View<const T> row_at(View<const T> block, std::int64_t row) {
+  return {block.values + row * block.cols, 1, block.cols};
 }
 
 // QKV, with the squares behind it of norms over all heads.
@@ -112,7 +127,8 @@ Kernels<T>::Kernels()
            }},
           {&functions::rotary,
            [](const Device& device, const Op& op, const Operands<T>& o) {
-             rotary({o.inputs[0], sizes_of(device, op)}, {device.rotary, 1.0}, o.output);
+             rotary({o.inputs[0], sizes_of(device, op), place_of_rows(device, op)},
+                    {device.rotary, 1.0}, o.output);
            }},
           {&functions::rotary_backward,
            [](const Device& device, const Op& op, const Operands<T>& o) {
@@ -136,6 +152,9 @@ Kernels<T>::Kernels()
            }},
           {&functions::add_position,
            [](const Device& device, const Op& op, const Operands<T>& o) {
+             if (op.attributes.newest) {
+               return add_bias(o.inputs[0], row_at(o.inputs[1], device.length - 1), o.output);
+             }
              add_position(o.inputs[0], o.inputs[1], device.first_row(op.outputs[0], o.output.rows),
                           o.output);
            }},
@@ -195,6 +214,19 @@ Kernels<T>::Kernels()
            [](const Device& device, const Op& op, const Operands<T>& o) {
              attention_backward(o.inputs[0], o.inputs[1], o.inputs[2], sizes_of(device, op),
                                 o.output);
+           }},
+          {&functions::keep_keys_and_values,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             keep_keys_and_values(o.inputs[0], cache_of(device, op), device.length, o.output);
+           }},
+          {&functions::attention_to_cache,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             attention_to_cache(o.inputs[0], cache_of(device, op), device.length, o.written,
+                                o.output);
+           }},
+          {&functions::last_of_sequence,
+           [](const Device& device, const Op& op, const Operands<T>& o) {
+             last_of_sequence(o.inputs[0], op.attributes.sequence, device.length, o.output);
            }},
           {&functions::causal_softmax,
            [](const Device& device, const Op& op, const Operands<T>& o) {

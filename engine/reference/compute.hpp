@@ -11,12 +11,13 @@
 namespace fourfold::inline engine::inline reference {
 
 // Local blocks. `inputs` stand in the operation's order, an empty view where the operand is tokens;
-// those are in `tokens`.
+// those are in `tokens`. What the function writes in place is in `written` as well.
 template <typename T>
 struct Operands {
   std::vector<View<const T>> inputs;
   std::span<const std::int32_t> tokens;
   View<T> output;
+  View<T> written{};
 };
 
 // The meaning of one function.

@@ -6,8 +6,8 @@
 
 #include "engine/initial_weights.hpp"
 #include "engine/reference/scatter.hpp"
-#include "schedule/order/stage_messages.hpp"
 #include "schedule/order/side_by_side.hpp"
+#include "schedule/order/stage_messages.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold::inline engine::inline reference {
@@ -44,7 +44,10 @@ Lockstep<T>::Lockstep(const Model& model, std::vector<Schedule> stages, const Pr
   if (stages.size() > 1) {
     std::vector<Order> orders;
     for (const Schedule& schedule : stages) orders.push_back(schedule.program.order);
-    if (const std::string why = fault(orders); !why.empty()) throw std::invalid_argument(why);
+    const bool trains = row_of(stages.front().program.phase).trains;
+    if (const std::string why = fault(orders, trains); !why.empty()) {
+      throw std::invalid_argument(why);
+    }
   }
   for (Schedule& schedule : stages) {
     walks_.push_back(
@@ -104,6 +107,24 @@ Matrix<T> Lockstep<T>::gradient(const std::string& parameter) const {
 }
 
 template <typename T>
+void Lockstep<T>::take_caches(const Lockstep& from) {
+  for (std::size_t stage = 0; stage < walks_.size(); ++stage) {
+    BlockStore<T>& to = walks_[stage]->store();
+    const BlockStore<T>& store = from.walks_.at(stage)->store();
+    for (std::size_t i = 0; i < to.program().values.size(); ++i) {
+      const Value& own = to.program().values[i];
+      if (own.role != Role::cache) continue;
+      for (std::size_t k = 0; k < store.program().values.size(); ++k) {
+        const Value& other = store.program().values[k];
+        if (other.role == Role::cache && other.label.full() == own.label.full()) {
+          to.put(static_cast<Id>(i), store[static_cast<Id>(k)]);
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
 void Lockstep<T>::set_weight(const std::string& parameter, const Matrix<T>& global) {
   for (auto& walk : walks_) {
     if (walks_.size() > 1 && !holds(*walk, parameter)) continue;
@@ -119,7 +140,7 @@ void Lockstep<T>::set_weight(const std::string& parameter, const Matrix<T>& glob
 
 template <typename T>
 StepResult Lockstep<T>::step(const Batch& batch, const AdamW& optimizer) {
-  check(batch, model_, grid_, walks_.front()->micro_batches());
+  check(batch, model_, grid_, walks_.front()->micro_batches(), walks_.front()->program().phase);
   ++steps_done_;
   mailboxes_.clear();
   for (auto& walk : walks_) walk->begin(batch, optimizer, steps_done_);

@@ -48,6 +48,9 @@ class Lockstep {
   void set_weight(const std::string& parameter, const Matrix<T>& global);
   // What each rank of the last stage holds of a value that its program keeps, after a step.
   const Blocks<T>& kept(Id id) const { return walks_.back()->store()[id]; }
+  // The caches of a phase that has written some become this one's, by name: of the same model, grid
+  // and sequences.
+  void take_caches(const Lockstep& from);
   // A stage's own copy of a weight.
   Matrix<T> weight_on(std::int64_t stage, const std::string& parameter) const {
     return walks_[static_cast<std::size_t>(stage)]->store().global(parameter);

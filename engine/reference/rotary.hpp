@@ -32,17 +32,19 @@ template <typename T>
 struct HeadsToTurn {
   View<const T> qkv;
   AttentionSizes sizes;
+  std::int64_t place = -1;  // of every row; -1: rows are whole sequences
 };
 
 // `out` may be the block itself. Values stay.
 template <typename T>
 void rotary(const HeadsToTurn<T>& heads, const Turning& turning, View<T> out) {
-  const auto& [qkv, sizes] = heads;
+  const auto& [qkv, sizes, place] = heads;
   const std::int64_t d = sizes.head_columns, half = d / 2;
   for (std::int64_t i = 0; i < half; ++i) {
     const double frequency = turning.direction * rotary_frequency(turning.rotary, d, i);
     for (std::int64_t r = 0; r < qkv.rows; ++r) {
-      const double angle = frequency * static_cast<double>(r % sizes.sequence);
+      const std::int64_t t = place == -1 ? r % sizes.sequence : place;
+      const double angle = frequency * static_cast<double>(t);
       const auto cosine = static_cast<T>(std::cos(angle));
       const auto sine = static_cast<T>(std::sin(angle));
       for (std::int64_t first = 0; first < qkv.cols; first += d) {

@@ -9,6 +9,7 @@
 #include "engine/reference/adamw_step.hpp"
 #include "engine/reference/lockstep_collectives.hpp"
 #include "engine/reference/scatter.hpp"
+#include "schedule/models/fit.hpp"
 
 namespace fourfold::inline engine::inline reference {
 
@@ -29,7 +30,15 @@ StageWalk<T>::StageWalk(const Model& model, Schedule schedule, const ProcessGrid
 template <typename T>
 void StageWalk<T>::begin(const Batch& batch, const AdamW& optimizer, std::int64_t steps_done) {
   batch_ = &batch;
-  micro_batch_tokens_ = batch.sequences / micro_batches_ * model_.sequence;
+  micro_batch_tokens_ =
+      batch.sequences / micro_batches_ * tokens_of_sequence(model_, program().phase);
+  length_ = batch.length.value_or(model_.sequence);
+  for (std::size_t i = 0; i < program().values.size(); ++i) {
+    const Value& value = program().values[i];
+    const auto id = static_cast<Id>(i);
+    const bool kept = value.role == Role::cache && value.persistent;
+    if (kept && !store_.holds(id)) store_.put(id, store_.empty(id, micro_batch_tokens_));
+  }
   optimizer_ = optimizer;
   steps_done_ = steps_done;
   step_targets_ = std::max<std::int64_t>(1, counted_targets(batch.targets));
@@ -195,11 +204,14 @@ void StageWalk<T>::kernel(std::int32_t i) {
   Blocks<T> results = store_.empty(op.outputs[0], micro_batch_tokens_);
   Device device{&store_.program(),     store_.grid(), 0,
                 model_.head_columns(), step_targets_, optimizer_.clip_norm,
-                model_.norm_epsilon,   model_.rotary};
+                model_.norm_epsilon,   model_.rotary, length_};
   for (device.rank = 0; device.rank < device.grid.size(); ++device.rank) {
     const auto rank = static_cast<std::size_t>(device.rank);
     reference::Operands<T> operands;
     operands.output = results[rank].view();
+    if (const std::size_t written = op.function->writes; written > 0) {
+      operands.written = store_[op.inputs[written]][rank].view();
+    }
     for (Id input : op.inputs) {
       if (store_.is_words(input)) {
         const Share own = share(device.grid, device.rank, store_.program().micro_batch_of(i),

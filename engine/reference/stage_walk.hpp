@@ -108,6 +108,7 @@ class StageWalk {
   AdamW optimizer_;
   std::int64_t steps_done_ = 0;
   std::int64_t micro_batch_tokens_ = 0;
+  std::int64_t length_ = 0;          // of each sequence, with what the step reads
   std::int64_t step_targets_ = 0;    // that count
   std::size_t next_ = 0, last_ = 0;  // in the stream
   std::size_t steps_ = 0;

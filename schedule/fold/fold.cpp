@@ -178,6 +178,7 @@ class Folder {
     for (std::int64_t number : {of.sequence, of.group, of.heads, of.window}) {
       key_.push_back(static_cast<std::int32_t>(number));
     }
+    key_.push_back(of.newest ? 1 : 0);
     for (Id id : op.inputs) key_.insert(key_.end(), {size_of(id), shape_of(id)});
     key_.push_back(-1);
     for (Id id : op.outputs) key_.push_back(size_of(id));

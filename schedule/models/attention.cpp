@@ -29,7 +29,11 @@ Id Attention::with_cache(const Recording& in, Id qkv) const {
 
 Forward<Attention::Saved> Attention::forward(const Recording& in, Id qkv) const {
   Recorder& r = in.r;
-  if (rotary_) qkv = r.map(stored(in, functions::rotary, "rotary"), {qkv});
+  if (rotary_) {
+    Result turned = stored(in, functions::rotary, "rotary");
+    turned.attributes.newest = row_of(in.options.phase).one_token;
+    qkv = r.map(turned, {qkv});
+  }
   Saved saved{qkv, with_cache(in, qkv), -1};
   if (saved.output != -1) return {saved.output, saved};
   if (in.options.attention == AttentionKernel::fused) {

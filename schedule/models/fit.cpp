@@ -62,8 +62,12 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
   return whole ? Misfit::none : Misfit::tokens;
 }
 
+std::int64_t tokens_of_sequence(const Model& model, Phase phase) {
+  return row_of(phase).one_token ? 1 : model.sequence;
+}
+
 std::int64_t tokens_of_sequence(const Model& model, const StepOptions& options) {
-  return row_of(options.phase).one_token ? 1 : model.sequence;
+  return tokens_of_sequence(model, options.phase);
 }
 
 std::string order_misfit(const StepOptions& options, std::int64_t stages) {

@@ -40,7 +40,8 @@ std::string order_misfit(const StepOptions& options, std::int64_t stages);
 // The axis, x or y, that the hidden size does not divide along, if the misfit is divisibility.
 Axis indivisible_axis(const Model& model, const ProcessGrid& grid);
 
-// Tokens that a step of the options' phase reads of each sequence.
+// Tokens that a step of the phase reads of each sequence.
+std::int64_t tokens_of_sequence(const Model& model, Phase phase);
 std::int64_t tokens_of_sequence(const Model& model, const StepOptions& options);
 
 // Copies of the model, each with sequences of its own: z x data.

@@ -89,6 +89,7 @@ void Gpt::choose() {
 
 Program Gpt::program(const std::vector<Steady>& steady, const ReadyQueue& ready) {
   Program program = r_.finish(steady, ready);
+  program.phase = options_.phase;
   program.targets = targets_;
   program.loss = loss_;
   if (!options_.trains()) program.logits = logits_;

@@ -52,7 +52,9 @@ Id Vocabulary::embed(const Recording& in, Id tokens) const {
   Id rows = in.r.lookup(in.stored(functions::lookup, "embedding"), full, tokens, table_shape_);
   rows = summed_stream(in, rows, Hiding::never);
   if (positions_.weight == -1) return rows;
-  return in.r.map(in.stored(functions::add_position, "embedded"), {rows, positions_.weight});
+  Result embedded = in.stored(functions::add_position, "embedded");
+  embedded.attributes.newest = row_of(in.options.phase).one_token;
+  return in.r.map(embedded, {rows, positions_.weight});
 }
 
 Forward<Vocabulary::Saved> Vocabulary::head(const Recording& in, Id input, Id targets) const {

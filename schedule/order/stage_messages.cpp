@@ -129,9 +129,9 @@ std::string fault_of_waits(const std::vector<Order>& stages) {
 
 }  // namespace
 
-std::string fault(const std::vector<Order>& stages) {
+std::string fault(const std::vector<Order>& stages, bool trains) {
   for (const Order& order : stages) {
-    if (const std::string why = fault(order); !why.empty()) return why;
+    if (const std::string why = fault(order, trains); !why.empty()) return why;
   }
   if (const std::string why = fault_of_channels(stages); !why.empty()) return why;
   return fault_of_waits(stages);

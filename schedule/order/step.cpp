@@ -341,11 +341,16 @@ Program record_step(const Model& model, const StepOptions& options, const Stage&
   return record_step(model, options, order_of(options, stage), stage);
 }
 
-Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage) {
+Program record_forward(const Model& model, const StepOptions& options, Phase phase,
+                       const Stage& stage) {
   StepOptions forward = options;
-  forward.phase = Phase::evaluation;
+  forward.phase = phase;
   forward.micro_batches = 1;
   return record_step(model, forward, stage);
+}
+
+Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage) {
+  return record_forward(model, options, Phase::evaluation, stage);
 }
 
 }  // namespace fourfold::inline schedule::inline order

@@ -33,9 +33,13 @@ Program record_step(const Model& model, const StepOptions& options, const Order&
                     const Stage& stage = {});
 Program record_step(const Model& model, const StepOptions& options, const Stage& stage = {});
 
-// The forward pass of one micro-batch alone, whatever `options` say of micro-batches and recompute:
-// on the last stage it keeps the completed "loss" (sum over the tokens), the loss of each token and
-// "logits" for who reads them afterwards.
+// The forward pass of one micro-batch alone, whatever `options` say of micro-batches and recompute,
+// of a phase that trains nothing: on the last stage it keeps "logits" for who reads them
+// afterwards.
+Program record_forward(const Model& model, const StepOptions& options, Phase phase,
+                       const Stage& stage = {});
+// That of an evaluation, which also keeps the completed "loss" (sum over the tokens) and the loss
+// of each token.
 Program record_evaluation(const Model& model, const StepOptions& options, const Stage& stage = {});
 
 }  // namespace fourfold::inline schedule::inline order

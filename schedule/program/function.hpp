@@ -60,6 +60,7 @@ struct Attributes {
   std::int64_t group = 1;     // heads of queries that share a head of keys and values
   std::int64_t heads = 0;     // of queries, on all devices
   std::int64_t window = 0;    // tokens that one looks at, itself and those before; 0: all
+  bool newest = false;        // a row is the newest token of a sequence; else rows are sequences
 
   bool operator==(const Attributes&) const = default;
   // Tokens that one of a sequence looks at in the mean.
@@ -104,6 +105,8 @@ struct Function {
   ShapeRule shape = nullptr;       // of the result, if it is the function's own
   ShapeRule parameters = nullptr;  // of an operand that may lie otherwise than the first
   const Family* family = nullptr;
+  // The operand that is written in place: one that outlives the step. 0: none.
+  std::size_t writes = 0;
 };
 
 namespace functions {
@@ -261,7 +264,9 @@ inline constexpr Function qkv_backward{.name = "qkv_backward",
                                        .family = &attention_family};
 
 // Keys and values of the tokens that later ones look back at: kept of those that are read, and
-// attended to by the next token of each sequence.
+// attended to by the next token of each sequence, whose own join them. A sequence has as many rows
+// as tokens are looked at; token t is in row t modulo their number. Its columns are those of QKV
+// without the queries: of each group of heads the key, then the value.
 inline std::int64_t cached_tokens(const Attributes& of) {
   return of.window == 0 ? of.sequence : std::min(of.window, of.sequence);
 }
@@ -293,7 +298,8 @@ inline constexpr Function attention_to_cache{.name = "to_cache",
                                              .arithmetic = attention_to_cache_work,
                                              .shape = context_of_qkv,
                                              .parameters = cache_of_sequences,
-                                             .family = &attention_family};
+                                             .family = &attention_family,
+                                             .writes = 1};
 // The last token of each sequence.
 inline Shape last_tokens(const Shape& tokens, const Attributes& of) {
   Shape shape = tokens;

@@ -180,6 +180,7 @@ struct Section {
 // What the devices of one stage do in a step.
 struct Program {
   Stage stage;
+  Phase phase = Phase::training;
   std::vector<Channel> channels;
   Order order;
   std::vector<Value> values;

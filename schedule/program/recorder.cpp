@@ -210,6 +210,12 @@ Id Recorder::apply(const Result& result, const std::vector<Id>& operands) {
              "operands lie differently: " + described(first) + " and " + described(other));
     }
   }
+  if (const std::size_t written = result.function.writes; written > 0) {
+    const Value& kept = program_[operands.at(written)];
+    if (!kept.persistent) {
+      refuse(operation, "would write to what does not outlive the step: " + described(kept));
+    }
+  }
   const Shape shape = result.function.shape(first.shape, result.attributes);
   return emit({.kind = OpKind::apply,
                .function = &result.function,

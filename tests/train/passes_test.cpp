@@ -59,22 +59,19 @@ TrainSettings drawn_run(std::int64_t number) {
   }
 }
 
-// Plans it on every stage. The referee walks the step, and where there is one stage also what is a
-// forward pass alone: what sampling computes otherwise, as any other.
+// Plans it on every stage, and the referee walks it.
 void walk(const PlannedPass& pass, const ProcessGrid& grid) {
   std::vector<Schedule> stages;
   const std::int64_t count = grid.extent(Axis::pipe);
-  const bool step = pass.what == "the step";
   for (std::int64_t i = 0; i < count; ++i) {
     const Stage stage{i, count};
     EXPECT_GT(planned(pass, grid, stage).value, 0.0);
-    stages.push_back(step
-                         ? pass.schedule(pass.model, pass.options, stage)
-                         : issue(record_evaluation(pass.model, pass.options, stage), pass.options));
+    stages.push_back(pass.schedule(pass.model, pass.options, stage));
   }
-  if (!step && count > 1) return;
+  Model read = pass.model;
+  read.sequence = tokens_of_sequence(pass.model, stages.front().program.phase);
   Lockstep<float> run(pass.model, std::move(stages), grid, 1);
-  run.step(random_batch(pass.model, pass.sequences, 3), {});
+  run.step(random_batch(read, pass.sequences, 3), {});
 }
 
 // Plans the checkpoints of every rank.

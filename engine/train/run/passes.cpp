@@ -33,9 +33,13 @@ StepOptions without_order(StepOptions options) {
   return options;
 }
 
+std::int64_t tokens_of_micro_batch(const PlannedPass& pass) {
+  return pass.sequences / pass.options.micro_batches * tokens_of_sequence(pass.model, pass.options);
+}
+
 // As the transports check it when a collective starts (engine/mpi/transport.cpp).
 void expect_pieces(const PlannedPass& pass, const Program& program, const ProcessGrid& grid) {
-  const Quantities sizes{pass.sequences / pass.options.micro_batches * pass.model.sequence};
+  const Quantities sizes{tokens_of_micro_batch(pass)};
   for (const Op& op : program.ops) {
     if (!is_collective(op.kind)) continue;
     const KindRow& kind = row_of(op.collective_kind());
@@ -54,12 +58,25 @@ void expect_pieces(const PlannedPass& pass, const Program& program, const Proces
   }
 }
 
+// Keys and values that a rank of the stage keeps between passes.
+Bytes caches_of(const PlannedPass& pass, const ProcessGrid& grid, const Stage& stage) {
+  const Program program = pass.schedule(pass.model, pass.options, stage).program;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < program.values.size(); ++i) {
+    const Value& value = program.values[i];
+    if (value.role != Role::cache) continue;
+    sum += program.local_elements(static_cast<Id>(i), grid, {tokens_of_micro_batch(pass)}) *
+           bytes_per_element(value.precision);
+  }
+  return {static_cast<double>(sum)};
+}
+
 }  // namespace
 
 Bytes planned(const PlannedPass& pass, const ProcessGrid& grid, const Stage& stage) {
   const Schedule schedule = pass.schedule(pass.model, pass.options, stage);
   expect_pieces(pass, schedule.program, grid);
-  const std::int64_t tokens = pass.sequences / pass.options.micro_batches * pass.model.sequence;
+  const std::int64_t tokens = tokens_of_micro_batch(pass);
   const BufferPlan buffers = plan_buffers(schedule, grid, tokens);
   return {static_cast<double>(plan_arena(buffers.buffers, StreamOrder(schedule)).bytes)};
 }
@@ -74,10 +91,10 @@ std::vector<PlannedPass> passes_of(const TrainSettings& settings) {
       {"validation", model, forward, settings.batch / options.micro_batches, evaluation_schedule}};
   if (settings.sampling.tokens == 0) return passes;
   const std::int64_t texts = sequences_of_texts(settings.sampling.texts, settings.grid);
-  const StepOptions of_texts = options_of_texts(forward);
-  passes.push_back({"drawing texts", model, of_texts, texts, schedule_of_texts});
-  passes.push_back(
-      {"drawing texts word by word", of_one_word(model), of_texts, texts, schedule_of_words});
+  passes.push_back({"drawing texts", model, options_of_texts(forward, Phase::prefill), texts,
+                    schedule_of_texts});
+  passes.push_back({"drawing texts word by word", model, options_of_texts(forward, Phase::decode),
+                    texts, schedule_of_texts});
   return passes;
 }
 
@@ -103,7 +120,9 @@ Bytes memory_of_later_passes(const TrainSettings& settings, const Stage& stage) 
   Bytes sum;
   for (std::size_t i = 1; i < passes.size(); ++i) sum += planned(passes[i], settings.grid, stage);
   if (settings.sampling.tokens == 0) return sum;
-  return sum + host_memory_of_texts(settings.model, settings.grid, passes.back().sequences);
+  const PlannedPass& decoding = passes.back();
+  return sum + caches_of(decoding, settings.grid, stage) +
+         host_memory_of_texts(settings.model, settings.grid, decoding.sequences);
 }
 
 void refuse_later_without_room(Bytes step, Bytes later, std::int64_t ranks,

@@ -14,9 +14,9 @@
 namespace fourfold::inline engine::inline train::inline run {
 
 struct PlannedPass {
-  std::string what;     // "the step", "validation"
-  Model model;          // of the sequence that it is executed for
-  StepOptions options;  // that it is recorded with
+  std::string what;  // "the step", "validation"
+  Model model;
+  StepOptions options;  // that it is recorded with, its phase among them
   std::int64_t sequences = 0;
   Schedule (*schedule)(const Model&, const StepOptions&, const Stage&);
 };
@@ -33,8 +33,8 @@ Bytes planned(const PlannedPass& pass, const ProcessGrid& grid, const Stage& sta
 // asked for cannot begin as they are to with such words. No MPI; reads nothing.
 void refuse_passes(const TrainSettings& settings, TokenFormat words);
 
-// What the passes after the first step take beside it on a rank of that stage: their arenas, and
-// what sampling keeps of earlier words and says to other ranks. Throws as planned() does.
+// What the passes after the first step take beside it on a rank of that stage: their arenas, the
+// keys and values of texts, and what sampling says to other ranks. Throws as planned() does.
 Bytes memory_of_later_passes(const TrainSettings& settings, const Stage& stage);
 
 // Throws std::runtime_error with the numbers in a sentence if all ranks of this node need more for

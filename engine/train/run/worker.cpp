@@ -9,10 +9,10 @@
 namespace fourfold::inline engine::inline train::inline run {
 
 Executor executor_of(const Worker& worker, const Model& model, Schedule schedule,
-                     std::int64_t sequences, Weights& weights) {
+                     std::int64_t sequences, Weights& weights, Caches* caches) {
   ExecutorMeans means{weights, worker.backend,
                       worker.channels.communicators(schedule.program.channels),
-                      [&channels = worker.channels] { channels.between_tiles(); }};
+                      [&channels = worker.channels] { channels.between_tiles(); }, caches};
   return Executor(model, std::move(schedule), sequences, std::move(means));
 }
 

@@ -20,10 +20,10 @@ struct Worker {
 // Collective.
 void count_targets(LocalBatch& batch, const World& world, const ProcessGrid& grid);
 
-// An executor of that worker for a schedule of its stage; and of its stage's part in a training
-// step, or in a forward pass alone.
+// An executor of that worker for a schedule of its stage, of a phase with a cache with those that
+// it shares; and of its stage's part in a training step, or in an evaluation.
 Executor executor_of(const Worker& worker, const Model& model, Schedule schedule,
-                     std::int64_t sequences, Weights& weights);
+                     std::int64_t sequences, Weights& weights, Caches* caches = nullptr);
 Executor training_executor(const Worker& worker, const Model& model, const StepOptions& options,
                            std::int64_t sequences, Weights& weights);
 Executor evaluation_executor(const Worker& worker, const Model& model, const StepOptions& options,

@@ -21,34 +21,22 @@ std::int64_t sequences_of_texts(std::int64_t texts, const ProcessGrid& grid) {
   return (texts + parts - 1) / parts * parts;
 }
 
-Model of_one_word(Model model) {
-  model.sequence = 1;
-  return model;
-}
-
-StepOptions options_of_texts(StepOptions options) {
-  options.attention = AttentionKernel::fused;  // the same numbers, and their keys in one operation
+StepOptions options_of_texts(StepOptions options, Phase phase) {
+  options.attention = AttentionKernel::fused;  // the same numbers, and nothing held of all pairs
   options.sequence_parallel = false;
+  options.phase = phase;
+  options.micro_batches = 1;
   return options;
 }
 
 Schedule schedule_of_texts(const Model& model, const StepOptions& options, const Stage& stage) {
-  return reading_pass(issue(record_evaluation(model, options, stage), options));
-}
-
-Schedule schedule_of_words(const Model& model, const StepOptions& options, const Stage& stage) {
-  return decoding_pass(issue(record_evaluation(model, options, stage), options));
+  return issue(record_forward(model, options, options.phase, stage), options);
 }
 
 Bytes host_memory_of_texts(const Model& model, const ProcessGrid& grid, std::int64_t sequences) {
-  const auto texts = static_cast<double>(sequences);
-  const auto vocabulary = static_cast<double>(model.vocabulary);
-  const double kept = texts / static_cast<double>(replicas(grid)) *
-                      static_cast<double>(model.kv_heads() / grid.extent(Axis::x)) *
-                      static_cast<double>(2 * model.head_columns() * model.sequence) *
-                      static_cast<double>(model.layers / grid.extent(Axis::pipe) + 1);
-  const double copies = static_cast<double>(grid.extent(Axis::y) * grid.extent(Axis::pipe)) + 2.0;
-  return {sizeof(float) * (kept + copies * texts * vocabulary)};
+  const auto copies = static_cast<double>(grid.extent(Axis::y) * grid.extent(Axis::pipe)) + 2.0;
+  return {sizeof(float) * copies * static_cast<double>(sequences) *
+          static_cast<double>(model.vocabulary)};
 }
 
 Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& options,
@@ -60,15 +48,15 @@ Sampler::Sampler(const Worker& worker, const Model& model, const StepOptions& op
       rank_(weights.rank()),
       texts_(texts),
       sequences_(sequences_of_texts(texts, grid_)),
-      cache_(std::make_unique<CachingBackend>(worker.backend)),
-      reader_(
-          executor_of({worker.world, worker.channels, *cache_}, model,
-                      schedule_of_texts(model, options_of_texts(options), stage_of(grid_, rank_)),
-                      sequences_, weights)),
-      decoder_(
-          executor_of({worker.world, worker.channels, *cache_}, of_one_word(model),
-                      schedule_of_words(model, options_of_texts(options), stage_of(grid_, rank_)),
-                      sequences_, weights)) {}
+      caches_(worker.backend.memory()),
+      reader_(executor_of(worker, model,
+                          schedule_of_texts(model, options_of_texts(options, Phase::prefill),
+                                            stage_of(grid_, rank_)),
+                          sequences_, weights, &caches_)),
+      decoder_(executor_of(worker, model,
+                           schedule_of_texts(model, options_of_texts(options, Phase::decode),
+                                             stage_of(grid_, rank_)),
+                           sequences_, weights, &caches_)) {}
 
 LocalBatch Sampler::batch_of(const Texts& texts, std::int64_t row) const {
   const Share own = share(grid_, rank_, 0, sequences_ * row);
@@ -86,30 +74,16 @@ LocalBatch Sampler::batch_of(const Texts& texts, std::int64_t row) const {
   return batch;
 }
 
-std::vector<float> Sampler::own_logits(const Executor& executor, std::int64_t row,
-                                       std::int64_t rows) {
-  const Tensor logits = executor.logits();
-  const std::int64_t row_bytes = logits.cols * bytes_per_element(logits.precision);
-  std::vector<float> values;
-  for (std::int64_t r = row; r < logits.rows; r += rows) {
-    const Tensor of_row{logits.data + r * row_bytes, 1, logits.cols, logits.precision};
-    const std::vector<float> numbers = numbers_of(device_, of_row);
-    values.insert(values.end(), numbers.begin(), numbers.end());
-  }
-  return values;
-}
-
 std::vector<float> Sampler::pass(const Texts& texts) {
   const auto length = static_cast<std::int64_t>(texts.front().size());
-  const bool fits = cached_ && length <= model_.sequence;
-  if (fits && length > 1 && cache_->words() == length - 1) {
-    cache_->will_decode();
-    decoder_.step(batch_of(texts, 1), AdamW{}, 1);
-    return own_logits(decoder_, 0, 1);
-  }
-  cache_->will_read(fits ? length : 0);
-  reader_.step(batch_of(texts, model_.sequence), AdamW{}, 1);
-  return own_logits(reader_, std::min(length, model_.sequence) - 1, model_.sequence);
+  const bool decodes = cached_ && length > 1 && length <= model_.sequence && kept_ == length - 1;
+  Executor& executor = decodes ? decoder_ : reader_;
+  LocalBatch batch = batch_of(texts, decodes ? 1 : model_.sequence);
+  batch.length = std::min(length, model_.sequence);
+  executor.step(batch, AdamW{}, 1);
+  kept_ = length;
+  const Tensor logits = executor.logits();
+  return logits.data == nullptr ? std::vector<float>() : numbers_of(device_, logits);
 }
 
 std::vector<float> Sampler::next_logits(const Texts& texts) {
@@ -143,7 +117,7 @@ Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, cons
   Texts texts = prompts;
   Texts running = prompts;  // all equally long, whether or not they have ended
   cached_ = settings.decoding == Decoding::cached;
-  cache_->will_read(0);
+  kept_ = 0;
   std::vector<std::mt19937_64> random;
   for (std::int64_t i = 0; i < texts_; ++i) {
     std::seed_seq seed{settings.seed, settings.seed >> 32, static_cast<std::uint64_t>(i)};

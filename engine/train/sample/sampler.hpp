@@ -1,7 +1,8 @@
 // Text drawn from the model word by word: all texts side by side as the sequences of one forward
-// pass, cut over z and data, their logits put together from the shares along x. With a key-value
-// cache a pass reads one word of each text, but for the first, and for texts that are longer than
-// the model's sequence: those move along their places with every word.
+// pass, cut over z and data, their logits put together from the shares along x. A first pass, a
+// prefill, reads whole texts; from then on a decoding step reads one word of each, and looks back
+// at the keys and values that were kept. Texts that are longer than the model's sequence move along
+// their places with every word: they are read whole each time.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,6 @@
 #include "engine/train/flags/settings.hpp"
 #include "engine/train/run/run_log.hpp"
 #include "engine/train/run/worker.hpp"
-#include "engine/train/sample/key_value_cache.hpp"
 #include "support/quantity.hpp"
 
 namespace fourfold::inline engine::inline train::inline sample {
@@ -22,16 +22,13 @@ using Texts = std::vector<std::vector<std::int32_t>>;
 // Told of the texts after every word, on every rank; whether to go on, the same on all ranks.
 using HearWord = std::function<bool(const Texts& texts)>;
 
-// How texts are cut into a forward pass: as many as z x data divides, a model of one word where
-// they are read word by word, and no sequence parallelism, whose x need not divide drawn words.
+// How texts are cut into a forward pass: as many as z x data divides, and no sequence parallelism,
+// whose x need not divide drawn words.
 std::int64_t sequences_of_texts(std::int64_t texts, const ProcessGrid& grid);
-Model of_one_word(Model model);
-StepOptions options_of_texts(StepOptions options);
-// The passes of a stage over whole texts, and over a word of each.
+StepOptions options_of_texts(StepOptions options, Phase phase);
+// The pass of a stage in the options' phase.
 Schedule schedule_of_texts(const Model& model, const StepOptions& options, const Stage& stage);
-Schedule schedule_of_words(const Model& model, const StepOptions& options, const Stage& stage);
-// What a rank keeps of so many texts beside the arenas of these passes, at most: keys and values of
-// all layers, and the logits of all ranks.
+// The logits of all ranks, which each of them puts together.
 Bytes host_memory_of_texts(const Model& model, const ProcessGrid& grid, std::int64_t sequences);
 
 class Sampler {
@@ -59,8 +56,6 @@ class Sampler {
   // The last words of each text, at most as many as `row`; what follows them is padding that no
   // earlier word sees.
   LocalBatch batch_of(const Texts& texts, std::int64_t row) const;
-  // Of one row of each sequence of so many. Nothing but on the last stage.
-  std::vector<float> own_logits(const Executor& executor, std::int64_t row, std::int64_t rows);
   // A forward pass over what has not been read yet. This rank's logits of the next words.
   std::vector<float> pass(const Texts& texts);
   // Of the word that follows each text, one text after the other.
@@ -73,8 +68,9 @@ class Sampler {
   std::int64_t rank_ = 0;
   std::int64_t texts_ = 0;
   std::int64_t sequences_ = 0;
-  bool cached_ = true;  // as the draw at hand asks for
-  std::unique_ptr<CachingBackend> cache_;
+  bool cached_ = true;     // as the draw at hand asks for
+  std::int64_t kept_ = 0;  // words of each text whose keys and values are kept
+  Caches caches_;
   Executor reader_;   // of whole texts
   Executor decoder_;  // of one word each
 };
