@@ -67,7 +67,7 @@ includes schedule/models . '/(launch_words|foreign_(config|families|keys)|model_
 includes schedule/models '/(launch_words|foreign_(config|families|keys)|model_file)[.]' |
   allow_only "$standard|^support/|^schedule/models/|^nlohmann/" \
     "only readers of others' models add JSON"
-room schedule/order . '^support/|^schedule/(collectives|program|models)/' \
+room schedule/order . '^support/|^schedule/(collectives|program|models|order/kinds)/' \
   "order/ uses only models/, program/ and what is below"
 room schedule/fold . '^support/|^schedule/(collectives|program|models|order)/' \
   "fold/ stands above the rooms of schedule/ and uses nothing else"

@@ -84,10 +84,7 @@ std::string stages_of(const QuestionFlags& single, const StrategyFlags& flags) {
     for (const std::string& word : listed(flag, text, separator_of(flag))) {
       StepOptions options;
       step_fields().set(options, flag_values(step_fields().facts(), flag, {word}));
-      const bool needs_stages = options.layers_per_stage.said() ||
-                                options.order == PipelineOrder::interleaved ||
-                                options.order == PipelineOrder::message_driven;
-      if (needs_stages) return "all";
+      if (options.layers_per_stage.said() || needs_stages(options.order)) return "all";
     }
   }
   return "1";

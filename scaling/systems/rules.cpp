@@ -48,9 +48,9 @@ std::string listed(const std::vector<FieldValue>& values) {
   return fmt::format("{}", fmt::join(words, " or "));
 }
 
-// Several chunks are the interleaved order's and no other's.
+// Several chunks are of orders that have them, and of no other.
 bool consistent(const StepOptions& options) {
-  return (options.order == PipelineOrder::interleaved) == (options.chunks > 1);
+  return row_of(options.order).chunks == (options.chunks > 1);
 }
 
 }  // namespace
@@ -136,8 +136,8 @@ std::vector<StepOptions> variants(const System& system, const FieldValues& typed
   StepOptions options;
   step_fields().set(options, usual);
   // Chunks that nobody typed follow the order that somebody did.
-  const bool whole = typed.contains("order") && !typed.contains("chunks") &&
-                     options.order != PipelineOrder::interleaved;
+  const bool whole =
+      typed.contains("order") && !typed.contains("chunks") && !row_of(options.order).chunks;
   if (whole) options.chunks = 1;
   if (const std::string why = forbidden(system, options); !why.empty()) {
     throw std::runtime_error(why);

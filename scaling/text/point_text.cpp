@@ -84,7 +84,7 @@ std::string further_text(const Point& point) {
                       options.chunks == 1 ? "" : fmt::format(" of {} chunks", options.chunks),
                       on_or_off(options.overlap.messages));
   if (options.cuts_messages()) text += "; messages cut along x";
-  if (options.order != PipelineOrder::message_driven) return text;
+  if (!row_of(options.order).queue) return text;
   const std::int64_t stages = point.grid.extent(Axis::pipe);
   return text + fmt::format("; at most {} micro-batches in flight",
                             options.pipeline_limit == 0 ? stages : options.pipeline_limit);

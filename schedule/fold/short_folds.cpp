@@ -49,7 +49,7 @@ bool repeats(const Order& order, const TurnBodies& bodies) {
 }  // namespace
 
 std::optional<Folded> ShortFolds::step(const Stage& stage, std::int64_t micro_batches) {
-  if (options_.order == PipelineOrder::message_driven) return {};
+  if (row_of(options_.order).queue) return {};
   StepOptions options = options_;
   options.micro_batches = std::min(micro_batches, recorded_micro_batches(model_, options_, stage));
   for (;;) {

@@ -75,34 +75,31 @@ std::string order_misfit(const StepOptions& options, std::int64_t stages) {
     return "a decoding step has one micro-batch, whose sequences the cache is of: "
            "--micro-batches 1";
   }
-  const bool interleaved = options.order == PipelineOrder::interleaved;
-  if (interleaved && options.chunks < 2) {
-    return "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2";
+  const PipelineOrderRow& order = row_of(options.order);
+  const std::string called = std::string("the ") + order.name + " order ";
+  if (order.chunks && options.chunks < 2) {
+    return called + "needs at least 2 chunks of layers on each stage: --chunks 2";
   }
-  const bool message_driven = options.order == PipelineOrder::message_driven;
-  if (!message_driven && options.pipeline_limit > 0) {
-    return std::string("the order ") + name(options.order) +
+  if (!order.queue && options.pipeline_limit > 0) {
+    return std::string("the order ") + order.name +
            " has no limit of micro-batches in flight; --pipeline-limit is for --order "
            "message-driven";
   }
-  if (message_driven && stages == 1) {
-    return "the message-driven order needs at least 2 stages: give the grid a pipe axis";
+  if (order.queue && stages > 1 && !options.overlap.messages) {
+    return called +
+           "receives messages ahead, as it runs what has arrived: it needs the overlap "
+           "of messages";
   }
-  if (message_driven && !options.overlap.messages) {
-    return "the message-driven order receives messages ahead, as it runs what has arrived: it "
-           "needs "
-           "the overlap of messages";
-  }
-  if (!interleaved && options.chunks > 1) {
-    return std::string("the order ") + name(options.order) + " has 1 chunk on each stage, not " +
+  if (!order.chunks && options.chunks > 1) {
+    return std::string("the order ") + order.name + " has 1 chunk on each stage, not " +
            std::to_string(options.chunks) + "; several are for --order interleaved";
   }
-  if (interleaved && stages == 1) {
-    return "the interleaved order needs at least 2 stages: give the grid a pipe axis";
+  if (needs_stages(options.order) && stages == 1) {
+    return called + "needs at least 2 stages: give the grid a pipe axis";
   }
-  if (interleaved && options.micro_batches % stages != 0) {
+  if (order.chunks && options.micro_batches % stages != 0) {
     const std::int64_t below = options.micro_batches / stages * stages;
-    return "the interleaved order takes micro-batches in groups of as many as there are stages: " +
+    return called + "takes micro-batches in groups of as many as there are stages: " +
            std::to_string(options.micro_batches) + " are no multiple of " + std::to_string(stages) +
            "; the nearest are " + (below > 0 ? std::to_string(below) + " and " : "") +
            std::to_string(below + stages);

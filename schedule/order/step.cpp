@@ -2,12 +2,12 @@
 #include "schedule/order/step.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
 
 #include "schedule/models/gpt.hpp"
+#include "schedule/order/order_kind.hpp"
 #include "schedule/program/options_in_effect.hpp"
 
 namespace fourfold::inline schedule::inline order {
@@ -44,108 +44,6 @@ std::string fault_of(const Steady& steady, const Order& order) {
   return "";
 }
 
-// The k-th pass of all chunks of a stage, forward or backward: micro-batches go through the chunks
-// in groups of as many as there are stages, as in Megatron-LM.
-struct Passes {
-  std::int64_t group = 1;
-  std::int64_t chunks = 1;
-  std::int64_t micro_batches = 1;
-
-  std::int64_t count() const { return micro_batches * chunks; }
-  Turn at(StepPart part, std::int64_t k) const {
-    const std::int64_t round = k / group;
-    const std::int64_t in_turn = round % chunks;
-    const std::int64_t micro_batch = round / chunks * group + k % group;
-    return {part, micro_batch, micro_batch == 0, micro_batch + 1 == micro_batches,
-            part == StepPart::forward ? in_turn : chunks - 1 - in_turn};
-  }
-};
-
-// `warm_up` forwards, then one forward and one backward in turn, then the backwards that are left.
-// The last `ending` backwards at least are no part of the steady stretch.
-void alternate(const Passes& passes, std::int64_t warm_up, std::int64_t ending, Order& order) {
-  const std::int64_t count = passes.count();
-  for (std::int64_t k = 0; k < warm_up; ++k) {
-    order.turns.push_back(passes.at(StepPart::forward, k));
-  }
-  const auto begin = static_cast<std::int64_t>(order.turns.size());
-  for (std::int64_t k = 0; k < count; ++k) {
-    if (warm_up + k < count) {
-      order.turns.push_back(passes.at(StepPart::forward, warm_up + k));
-    }
-    order.turns.push_back(passes.at(StepPart::backward, k));
-  }
-  // Steady from where the first micro-batch has passed back to where the last one comes in.
-  const std::int64_t in_period = passes.group * passes.chunks;
-  const std::int64_t from = in_period;
-  const std::int64_t to = count - in_period - std::max(warm_up, ending);
-  order.steady.push_back({begin + 2 * from, 2 * in_period,
-                          std::max<std::int64_t>(0, (to - from) / in_period), passes.group});
-}
-
-// As `alternate`, but a backward is an input gradient, and weight gradients follow it from the one
-// after next, or later, on: a stage puts them off by as many micro-batches as stages stand before
-// it. So gradients come back to the first stage as soon as they can, the last stages have work left
-// for the end, and all have as many micro-batches in flight until their weight gradients.
-void put_off_weight_gradients(const Passes& passes, std::int64_t warm_up, std::int64_t put_off,
-                              Order& order) {
-  const std::int64_t count = passes.count();
-  const auto add = [&](StepPart part, std::int64_t k) {
-    if (k >= 0 && k < count) order.turns.push_back(passes.at(part, k));
-  };
-  for (std::int64_t k = 0; k < warm_up; ++k) add(StepPart::forward, k);
-  const auto begin = static_cast<std::int64_t>(order.turns.size());
-  for (std::int64_t k = 0; k < count + put_off; ++k) {
-    add(StepPart::forward, warm_up + k);
-    add(StepPart::input_gradient, k);
-    add(StepPart::weight_gradient, k - put_off);
-  }
-  // Steady from the second weight gradient on to where the last micro-batch comes in.
-  const std::int64_t from = put_off + 1;
-  order.steady.push_back({begin + 2 * put_off + 3 * (from - put_off), 3,
-                          std::max<std::int64_t>(0, count - 1 - warm_up - from), 1});
-}
-
-// Whether backwards are split: alone, a stage has no gaps to fill.
-bool splits(const StepOptions& options, const Stage& stage) {
-  return options.order == PipelineOrder::zero_bubble && stage.count > 1;
-}
-
-// Micro-batches that a ready-queue lets in flight, if there are so many.
-std::int64_t limit_of(const StepOptions& options, const Stage& stage) {
-  const std::int64_t limit = options.pipeline_limit == 0 ? stage.count : options.pipeline_limit;
-  return std::min(limit, options.micro_batches);
-}
-
-// Forwards before the first backward, if there are so many. In a ready-queue as many as may come,
-// but the last stage's backwards are always ready.
-std::int64_t warm_up(const StepOptions& options, const Stage& stage) {
-  if (options.order == PipelineOrder::message_driven) {
-    return stage.last() ? 0 : limit_of(options, stage) - 1;
-  }
-  const std::int64_t after = stage.count - stage.index - 1;
-  const bool interleaved = options.order == PipelineOrder::interleaved;
-  return interleaved ? 2 * after + (options.chunks - 1) * stage.count : after;
-}
-
-void all_forward_then_backward(const Passes& passes, Order& order) {
-  for (StepPart part : {StepPart::forward, StepPart::backward}) {
-    const auto begin = static_cast<std::int64_t>(order.turns.size());
-    for (std::int64_t k = 0; k < passes.count(); ++k) order.turns.push_back(passes.at(part, k));
-    order.steady.push_back({begin + 1, 1, std::max<std::int64_t>(0, passes.count() - 2), 1});
-  }
-}
-
-// Of a phase that trains nothing: each micro-batch through all chunks.
-void all_forward(const Passes& passes, Order& order) {
-  const auto begin = static_cast<std::int64_t>(order.turns.size());
-  for (std::int64_t k = 0; k < passes.count(); ++k) {
-    order.turns.push_back(passes.at(StepPart::forward, k));
-  }
-  order.steady.push_back({begin + passes.chunks, passes.chunks,
-                          std::max<std::int64_t>(0, passes.micro_batches - 2), 1});
-}
-
 // How far a micro-batch is through a chunk.
 enum class Passed : std::uint8_t { nothing, forward, half_back, back };
 
@@ -177,69 +75,12 @@ std::string fault_of(const Turn& turn, Passed passed) {
 
 namespace {
 
-// What an order is made of.
-struct TurnPlan {
-  Passes passes;
-  std::int64_t warm_up = 0;  // forwards before the first backward
-  std::int64_t put_off = 0;  // micro-batches that weight gradients are put off by
-};
-
-TurnPlan plan_of(const StepOptions& options, const Stage& stage) {
-  const bool groups = options.chunks > 1 && options.trains();
-  const Passes passes{groups ? stage.count : 1, options.chunks, options.micro_batches};
-  return {passes, std::min(warm_up(options, stage), passes.count()), stage.index};
-}
-
-// `most` forwards, pairs or backwards in a row, where there are more.
-TurnPlan shortened(TurnPlan plan, const StepOptions& options, const Stage& stage,
-                   std::int64_t most) {
-  Passes& passes = plan.passes;
-  const auto few = [most](std::int64_t count) { return std::min(count, most); };
-  if (options.order == PipelineOrder::gpipe || !options.trains()) {
-    passes.micro_batches = few(passes.micro_batches);
-    return plan;
-  }
-  if (passes.group > 1) {
-    // Warm-up ends so far into a group, and so far from the next.
-    const std::int64_t groups = passes.micro_batches / passes.group;
-    const std::int64_t whole = plan.warm_up / passes.group;
-    const std::int64_t into = few(plan.warm_up % passes.group);
-    passes.group = into + few(passes.group - plan.warm_up % passes.group);
-    passes.micro_batches =
-        passes.group * std::min(groups, (whole + passes.chunks) / passes.chunks + most);
-    plan.warm_up = whole * passes.group + into;
-    return plan;
-  }
-  const std::int64_t pairs = passes.micro_batches - plan.warm_up;
-  std::int64_t new_pairs = few(pairs);
-  if (splits(options, stage)) {
-    const bool all_three = pairs > plan.put_off;
-    new_pairs = all_three ? few(plan.put_off) + few(pairs - plan.put_off) : few(pairs);
-    plan.put_off = all_three ? few(plan.put_off) : new_pairs + few(plan.put_off - pairs);
-  }
-  plan.warm_up = few(plan.warm_up);
-  passes.micro_batches = plan.warm_up + new_pairs;
-  return plan;
-}
-
-Order order_by(const TurnPlan& plan, const StepOptions& options, const Stage& stage) {
+Order order_by(const OrderKind& kind, const TurnPlan& plan, const StepOptions& options,
+               const Stage& stage) {
   Order order;
   order.turns.push_back({StepPart::start});
-  if (!options.trains()) {
-    all_forward(plan.passes, order);
-    order.turns.push_back({StepPart::finish});
-    return order;
-  }
-  if (options.order == PipelineOrder::gpipe) {
-    all_forward_then_backward(plan.passes, order);
-  } else if (splits(options, stage)) {
-    put_off_weight_gradients(plan.passes, plan.warm_up, plan.put_off, order);
-  } else {
-    const bool queue = options.order == PipelineOrder::message_driven;
-    alternate(plan.passes, plan.warm_up, queue ? limit_of(options, stage) - 1 : 0, order);
-    if (queue) order.ready = {limit_of(options, stage), 1, 2 * options.micro_batches};
-  }
-  if (options.data_reduction == DataReduction::after_backward) {
+  kind.add_turns(plan, options, stage, order);
+  if (options.trains() && options.data_reduction == DataReduction::after_backward) {
     order.turns.push_back({StepPart::reduce});
   }
   order.turns.push_back({StepPart::finish});
@@ -249,26 +90,18 @@ Order order_by(const TurnPlan& plan, const StepOptions& options, const Stage& st
 }  // namespace
 
 Order order_of(const StepOptions& options, const Stage& stage) {
-  return order_by(plan_of(options, stage), options, stage);
+  const OrderKind& kind = kind_of(options, stage);
+  return order_by(kind, kind.plan(options, stage), options, stage);
 }
 
 Order short_order(const StepOptions& options, const Stage& stage, std::int64_t most) {
-  return order_by(shortened(plan_of(options, stage), options, stage, most), options, stage);
+  const OrderKind& kind = kind_of(options, stage);
+  return order_by(kind, kind.shortened(kind.plan(options, stage), most), options, stage);
 }
 
 std::int64_t settling_micro_batches(const StepOptions& options, const Stage& stage,
                                     std::int64_t periods) {
-  if (options.order == PipelineOrder::gpipe || !options.trains()) return 2 + periods;
-  if (splits(options, stage)) return stage.count + 1 + periods;
-  if (options.order == PipelineOrder::message_driven) {
-    // The last ones are unlike, too: no message is received ahead any more.
-    StepOptions many = options;
-    many.micro_batches = std::numeric_limits<std::int64_t>::max();
-    return 2 + periods + limit_of(many, stage) - 1;
-  }
-  const std::int64_t group = options.chunks > 1 ? stage.count : 1;
-  const std::int64_t warm = (warm_up(options, stage) + options.chunks - 1) / options.chunks;
-  return (2 + periods) * group + (warm + group - 1) / group * group;
+  return kind_of(options, stage).settling(options, stage, periods);
 }
 
 std::string fault(const Order& order, bool trains) {
@@ -320,7 +153,7 @@ StepOptions plain(StepOptions options, std::int64_t stages) {
   }
   options.cut_messages = stages > 1 && options.cuts_messages();
   if (stages > 1) return options;
-  if (options.order == PipelineOrder::zero_bubble) options.order = PipelineOrder::one_f_one_b;
+  if (row_of(options.order).gaps) options.order = PipelineOrder::one_f_one_b;
   options.overlap.messages = true;
   return options;
 }

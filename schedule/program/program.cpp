@@ -35,11 +35,6 @@ const char* name(DataReduction reduction) {
   return reduction == DataReduction::beside_backward ? "beside-backward" : "after-backward";
 }
 
-const char* name(PipelineOrder order) {
-  constexpr const char* names[]{"1f1b", "gpipe", "interleaved", "zero-bubble", "message-driven"};
-  return names[static_cast<int>(order)];
-}
-
 const char* name(Role role) {
   constexpr const char* names[]{"parameters",  "optimizer state",  "gradients",
                                 "activations", "gathered weights", "key-value cache"};

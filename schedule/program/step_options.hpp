@@ -7,6 +7,7 @@
 
 #include "schedule/program/layers_per_stage.hpp"
 #include "schedule/program/phase.hpp"
+#include "schedule/program/pipeline_order.hpp"
 #include "schedule/program/rank_order.hpp"
 
 namespace fourfold::inline support {
@@ -47,21 +48,6 @@ enum class GradientReduction : std::uint8_t { per_micro_batch, accumulated };
 // block's bucket beside the backward pass of the blocks before it.
 enum class DataReduction : std::uint8_t { after_backward, beside_backward };
 
-// In which sequence the stages of a pipeline do their micro-batches. 1f1b: as many forwards as it
-// takes to the last stage and back, then one forward, one backward (PipeDream-flush, Megatron-LM);
-// gpipe: all forwards, then all backwards; interleaved: 1f1b over several chunks of layers a stage
-// (Megatron-LM, SC21); zero_bubble: 1f1b whose gradients of weights are put off into the gaps
-// (ZB-H1, arXiv:2401.10241); message_driven: whichever message has arrived is run (AxoNN, IPDPS
-// 2022). With one stage 1f1b and zero_bubble are forward and backward of each micro-batch in turn.
-enum class PipelineOrder : std::uint8_t {
-  one_f_one_b,
-  gpipe,
-  interleaved,
-  zero_bubble,
-  message_driven
-};
-
-const char* name(PipelineOrder order);
 const char* name(ProductPrecision products);
 const char* name(Recompute recompute);
 const char* name(AttentionKernel kernel);

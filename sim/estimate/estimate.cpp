@@ -86,8 +86,7 @@ std::int64_t in_flight(const StepOptions& options, const ProcessGrid& grid,
                        std::int64_t micro_batches) {
   const std::int64_t passes = micro_batches * options.chunks;
   const std::int64_t limit = options.pipeline_limit;
-  const bool limited = options.order == PipelineOrder::message_driven && limit > 0 &&
-                       limit < grid.extent(Axis::pipe);
+  const bool limited = row_of(options.order).queue && limit > 0 && limit < grid.extent(Axis::pipe);
   return limited ? std::min(passes, limit) : passes;
 }
 
