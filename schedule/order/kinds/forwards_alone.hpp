@@ -3,7 +3,7 @@
 
 #include "schedule/order/kinds/gpipe.hpp"
 
-namespace fourfold::inline schedule::inline order::kinds {
+namespace fourfold::inline schedule::inline order::inline kinds {
 
 inline constexpr OrderKind forwards_alone{
     .order = PipelineOrder::gpipe,
@@ -21,4 +21,4 @@ inline constexpr OrderKind forwards_alone{
         },
     .settling = gpipe.settling};
 
-}  // namespace fourfold::inline schedule::inline order::kinds
+}  // namespace fourfold::inline schedule::inline order::inline kinds

@@ -3,7 +3,7 @@
 
 #include "schedule/order/order_kind.hpp"
 
-namespace fourfold::inline schedule::inline order::kinds {
+namespace fourfold::inline schedule::inline order::inline kinds {
 
 inline constexpr OrderKind gpipe{
     .order = PipelineOrder::gpipe,
@@ -26,4 +26,4 @@ inline constexpr OrderKind gpipe{
         },
     .settling = [](const StepOptions&, const Stage&, std::int64_t periods) { return 2 + periods; }};
 
-}  // namespace fourfold::inline schedule::inline order::kinds
+}  // namespace fourfold::inline schedule::inline order::inline kinds

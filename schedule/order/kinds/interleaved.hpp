@@ -3,7 +3,7 @@
 
 #include "schedule/order/order_kind.hpp"
 
-namespace fourfold::inline schedule::inline order::kinds {
+namespace fourfold::inline schedule::inline order::inline kinds {
 
 inline std::int64_t warm_up_of_chunks(const StepOptions& options, const Stage& stage) {
   return 2 * stages_behind(stage) + (options.chunks - 1) * stage.count;
@@ -40,4 +40,4 @@ inline constexpr OrderKind interleaved{
           return (2 + periods) * group + (warm + group - 1) / group * group;
         }};
 
-}  // namespace fourfold::inline schedule::inline order::kinds
+}  // namespace fourfold::inline schedule::inline order::inline kinds

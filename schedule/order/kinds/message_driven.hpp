@@ -6,7 +6,7 @@
 
 #include "schedule/order/order_kind.hpp"
 
-namespace fourfold::inline schedule::inline order::kinds {
+namespace fourfold::inline schedule::inline order::inline kinds {
 
 // Micro-batches that the queue lets in flight, if there are so many.
 inline std::int64_t limit_of(const StepOptions& options, const Stage& stage) {
@@ -38,4 +38,4 @@ inline constexpr OrderKind message_driven{
           return 2 + periods + limit_of(many, stage) - 1;
         }};
 
-}  // namespace fourfold::inline schedule::inline order::kinds
+}  // namespace fourfold::inline schedule::inline order::inline kinds

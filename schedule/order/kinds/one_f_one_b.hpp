@@ -3,7 +3,7 @@
 
 #include "schedule/order/order_kind.hpp"
 
-namespace fourfold::inline schedule::inline order::kinds {
+namespace fourfold::inline schedule::inline order::inline kinds {
 
 inline constexpr OrderKind one_f_one_b{
     .order = PipelineOrder::one_f_one_b,
@@ -17,4 +17,4 @@ inline constexpr OrderKind one_f_one_b{
     .settling = [](const StepOptions&, const Stage& stage,
                    std::int64_t periods) { return 2 + periods + stages_behind(stage); }};
 
-}  // namespace fourfold::inline schedule::inline order::kinds
+}  // namespace fourfold::inline schedule::inline order::inline kinds

@@ -7,7 +7,7 @@
 
 #include "schedule/order/order_kind.hpp"
 
-namespace fourfold::inline schedule::inline order::kinds {
+namespace fourfold::inline schedule::inline order::inline kinds {
 
 inline constexpr OrderKind zero_bubble{
     .order = PipelineOrder::zero_bubble,
@@ -49,4 +49,4 @@ inline constexpr OrderKind zero_bubble{
     .settling = [](const StepOptions&, const Stage& stage,
                    std::int64_t periods) { return stage.count + 1 + periods; }};
 
-}  // namespace fourfold::inline schedule::inline order::kinds
+}  // namespace fourfold::inline schedule::inline order::inline kinds
