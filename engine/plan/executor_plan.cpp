@@ -1,7 +1,6 @@
 // Binds a stream to addresses; see executor_plan.hpp.
 #include "engine/plan/executor_plan.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "engine/adamw.hpp"
@@ -96,15 +95,9 @@ class Binder {
     return result;
   }
 
-  // One micro-batch would write over what another has kept under the same name.
-  Tensor cached(const Value& value, const Tensor& like, Caches* caches) const {
-    const auto alike = [&value](const Value& other) {
-      return other.role == Role::cache && other.label.full() == value.label.full();
-    };
-    if (caches == nullptr || std::ranges::count_if(program_.values, alike) > 1) {
-      throw std::invalid_argument("executor: " + value.label.full() +
-                                  (caches == nullptr ? " has no caches to lie in"
-                                                     : " is kept of more than one micro-batch"));
+  static Tensor cached(const Value& value, const Tensor& like, Caches* caches) {
+    if (caches == nullptr) {
+      throw std::invalid_argument("executor: " + value.label.full() + " has no caches to lie in");
     }
     return caches->block(value.label.full(), like);
   }

@@ -346,6 +346,13 @@ Folded folded_step(const Model& model, const StepOptions& options, const Stage& 
   return folded;
 }
 
+void scale_caches(Folded& folded, std::int64_t micro_batches) {
+  for (BufferEvent& event : folded.persistent) {
+    if (event.role != Role::cache) continue;
+    event.sign = static_cast<std::int32_t>(event.sign / folded.micro_batches * micro_batches);
+  }
+}
+
 void stretch(Folded& folded, std::int64_t micro_batches) {
   const std::int64_t missing = micro_batches - folded.micro_batches;
   bool periods = !folded.steady.empty();
@@ -363,6 +370,7 @@ void stretch(Folded& folded, std::int64_t micro_batches) {
                                     [&](const BodyCycle& c) { return c.period == last; });
     cycle->repeats += missing / steady.micro_batches;
   }
+  scale_caches(folded, micro_batches);
   folded.micro_batches = micro_batches;
   if (folded.ready.limit > 0) folded.ready.turns = 2 * micro_batches;
 }

@@ -130,6 +130,9 @@ Folded folded_step(const Model& model, const StepOptions& options, const Stage& 
 // stretch, or if one has not settled.
 void stretch(Folded& folded, std::int64_t micro_batches);
 
+// The caches that outlive the step become those of so many micro-batches: each has as much.
+void scale_caches(Folded& folded, std::int64_t micro_batches);
+
 // Recorded with as many micro-batches as are enough, at most those asked for, and issued.
 Schedule recorded_schedule(const Model& model, const StepOptions& options, const Stage& stage = {});
 

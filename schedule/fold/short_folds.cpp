@@ -63,6 +63,7 @@ std::optional<Folded> ShortFolds::step(const Stage& stage, std::int64_t micro_ba
     const bool settled = repeats(order, bodies);
     if (all || settled) {
       Folded folded = known.folded;
+      scale_caches(folded, options.micro_batches);
       folded.cycles = cycles_of(order, bodies);
       folded.steady = order.steady;
       folded.micro_batches = options.micro_batches;

@@ -8,13 +8,20 @@ Id Attention::probabilities(const Recording& in, Id qkv) const {
   return in.r.map(stored(in, functions::causal_softmax, "probabilities"), {scores});
 }
 
+// Each micro-batch has sequences of its own.
+Label Attention::cache_of(const Recording& in) const {
+  const bool one = in.options.micro_batches == 1;
+  return label_ + (one ? "cache" : "cache." + std::to_string(in.turn.micro_batch));
+}
+
 Id Attention::with_cache(const Recording& in, Id qkv) const {
   Recorder& r = in.r;
   switch (row_of(in.options.phase).cache) {
     case Cache::none:
       return -1;
     case Cache::written: {
-      Result kept = stored(in, functions::keep_keys_and_values, "cache");
+      Result kept = stored(in, functions::keep_keys_and_values, "");
+      kept.label = cache_of(in);
       kept.role = Role::cache;
       r.keep(r.apply(kept, {qkv}));
       return -1;
@@ -23,7 +30,7 @@ Id Attention::with_cache(const Recording& in, Id qkv) const {
       break;
   }
   const Shape shape = functions::cache_of_sequences(r.value(qkv).shape, attributes_);
-  const Id cache = r.data(label_ + "cache", shape, r.storage(), Role::cache);
+  const Id cache = r.data(cache_of(in), shape, r.storage(), Role::cache);
   return r.apply(stored(in, functions::attention_to_cache, "attention"), {qkv, cache});
 }
 

@@ -30,6 +30,8 @@ class Attention {
   Result stored(const Recording& in, const Function& function, const char* name) const {
     return {function, label_ + name, in.r.storage(), attributes_};
   }
+  // What keys and values of the micro-batch's sequences are called.
+  Label cache_of(const Recording& in) const;
   // What a phase with a cache reads or writes; -1: this one has none to read.
   Id with_cache(const Recording& in, Id qkv) const;
   Id probabilities(const Recording& in, Id qkv) const;

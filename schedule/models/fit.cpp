@@ -71,10 +71,6 @@ std::int64_t tokens_of_sequence(const Model& model, const StepOptions& options) 
 }
 
 std::string order_misfit(const StepOptions& options, std::int64_t stages) {
-  if (row_of(options.phase).cache == Cache::read && options.micro_batches > 1) {
-    return "a decoding step has one micro-batch, whose sequences the cache is of: "
-           "--micro-batches 1";
-  }
   const PipelineOrderRow& order = row_of(options.order);
   const std::string called = std::string("the ") + order.name + " order ";
   if (order.chunks && options.chunks < 2) {

@@ -78,7 +78,6 @@ TEST(Pipelines, OfForwardPassesAloneEqualTheEstimate) {
     for (Phase phase : {Phase::evaluation, Phase::prefill, Phase::decode}) {
       Point point = pipeline_on("crossbar", grid, PipelineOrder::one_f_one_b);
       point.options.phase = phase;
-      if (row_of(phase).one_token) point.options.micro_batches = 1;
       compare_on_private_ports(point);
     }
   }
