@@ -13,6 +13,7 @@
 #include "engine/plan/executor_plan.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/ready_turns.hpp"
+#include "schedule/program/views.hpp"
 
 namespace fourfold::inline engine {
 
@@ -49,6 +50,9 @@ class Executor::StepWalk {
     if (schedule.program.stage != stage_of(weights.grid(), weights.rank())) {
       throw std::invalid_argument("executor: the schedule is that of another stage of grid " +
                                   weights.grid().str());
+    }
+    if (const std::string why = view_misfit(schedule.program, weights.grid()); !why.empty()) {
+      throw std::invalid_argument("executor: " + why);
     }
     const std::int64_t micro_batches = micro_batches_of(schedule.program);
     check_divides(sequences_, weights.grid(), micro_batches);

@@ -7,7 +7,7 @@
 namespace fourfold::inline engine::inline plan {
 
 bool is_first(const ProcessGrid& grid, std::int64_t rank, AxisSet along) {
-  return std::ranges::all_of(all_axes, [&](Axis axis) {
+  return std::ranges::all_of(every_axis, [&](Axis axis) {
     return !along.contains(axis) || grid.coordinate(rank, axis) == 0;
   });
 }

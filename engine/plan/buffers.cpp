@@ -121,6 +121,8 @@ class Planner {
         return may_run_in_place(op) ? in_place(op) : create(op.outputs[0]);
       case OpKind::cut:
         return cut(op);
+      case OpKind::view:
+        return same_block(op, true);
       default:
         for (Id output : op.outputs) create(output);
     }
@@ -140,9 +142,12 @@ class Planner {
     create(output);
   }
 
-  void cut(const Op& op) {
-    const bool whole = grid_.extent(op.axis) == 1 && dies_here(op.inputs[0]);
-    if (!whole || place(op.inputs[0]).block == -1) return create(op.outputs[0]);
+  void cut(const Op& op) { same_block(op, grid_.extent(op.axis) == 1); }
+
+  // The result is the operand's block, if it is `alike` and nobody else reads it.
+  void same_block(const Op& op, bool alike) {
+    const bool passes_on = alike && dies_here(op.inputs[0]);
+    if (!passes_on || place(op.inputs[0]).block == -1) return create(op.outputs[0]);
     place(op.outputs[0]) = place(op.inputs[0]);
   }
 

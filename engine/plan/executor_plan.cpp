@@ -125,6 +125,8 @@ class Binder {
         return;
       case OpKind::cut:
         return cut(i);
+      case OpKind::view:
+        return view(i);
       case OpKind::update:
         return update(i);
       case OpKind::to_host:
@@ -183,6 +185,11 @@ class Binder {
       offset += home.bytes();
     }
     if (!copy.members.empty()) add_with_span(std::move(copy));
+  }
+
+  void view(std::int32_t i) {
+    const Tensor &from = at(op_at(i).inputs[0]), &to = at(op_at(i).outputs[0]);
+    if (from.data != to.data) add_with_span(Copy{i, {{from, to}}});
   }
 
   // What lies beyond the whole is padding, which nobody reads.

@@ -9,6 +9,7 @@
 #include "schedule/order/side_by_side.hpp"
 #include "schedule/order/stage_messages.hpp"
 #include "schedule/order/step.hpp"
+#include "schedule/program/views.hpp"
 
 namespace fourfold::inline engine::inline reference {
 
@@ -25,8 +26,9 @@ std::vector<Schedule> schedules(const Model& model, const StepOptions& options,
 
 // A stage's ranks among themselves.
 ProcessGrid one_stage(const ProcessGrid& grid) {
-  return {grid.extent(Axis::x), grid.extent(Axis::y), grid.extent(Axis::z),
-          grid.extent(Axis::data)};
+  return ProcessGrid(grid.extent(Axis::x), grid.extent(Axis::y), grid.extent(Axis::z),
+                     grid.extent(Axis::data))
+      .with_second(grid.extent(Axis::expert_tensor), grid.extent(Axis::expert));
 }
 
 }  // namespace
@@ -50,6 +52,9 @@ Lockstep<T>::Lockstep(const Model& model, std::vector<Schedule> stages, const Pr
     }
   }
   for (Schedule& schedule : stages) {
+    if (const std::string why = view_misfit(schedule.program, grid_); !why.empty()) {
+      throw std::invalid_argument("lockstep: " + why);
+    }
     walks_.push_back(
         std::make_unique<StageWalk<T>>(model, std::move(schedule), grid_, rounding, mailboxes_));
   }

@@ -187,6 +187,7 @@ void StageWalk<T>::compute(std::int32_t i) {
       return cut(op);
     case OpKind::update:
       return update(op);
+    case OpKind::view:
     case OpKind::to_host:
     case OpKind::to_device: {
       Blocks<T> copy = store_[op.inputs[0]];

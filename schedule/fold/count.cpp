@@ -72,6 +72,7 @@ Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProd
 
 bool moves(const OpClass& op, const LocalSizes& sizes) {
   if (op.kind == OpKind::pack || op.kind == OpKind::unpack) return false;
+  if (op.kind == OpKind::view) return false;
   if (op.kind != OpKind::cut) return true;
   const auto bytes = [&](std::int32_t size) { return sizes.bytes[static_cast<std::size_t>(size)]; };
   return bytes(op.writes[0]) < bytes(op.reads[0]);

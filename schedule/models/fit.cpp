@@ -9,8 +9,8 @@
 namespace fourfold::inline schedule::inline models {
 
 const char* name(Misfit why) {
-  constexpr const char* names[]{"none",   "heads", "key-value heads", "MLP",   "divisibility",
-                                "layers", "order", "batch",           "tokens"};
+  constexpr const char* names[]{"none",   "heads", "key-value heads", "MLP",    "divisibility",
+                                "layers", "order", "batch",           "tokens", "second factoring"};
   return names[static_cast<int>(why)];
 }
 
@@ -41,7 +41,7 @@ Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t chu
   // Of several chunks the first and the last may have none: embedding and head alone.
   const std::int64_t most = chunks == 1 ? model.layers : (model.layers + 2) / chunks;
   if (grid.extent(Axis::pipe) > std::min(most, model.layers)) return Misfit::layers;
-  return Misfit::none;
+  return grid.has_second() ? Misfit::second_factoring : Misfit::none;
 }
 
 Misfit find_misfit(const Model& model, const ProcessGrid& grid, std::int64_t global_batch,
@@ -176,6 +176,10 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
                   (global_batch / batch_unit(grid, micro_batches))) +
              " tokens of a micro-batch on a device by x = " + text(grid.extent(Axis::x)) +
              ", which must divide them";
+    case Misfit::second_factoring:
+      return where +
+             "no layer of it lies on a second factoring of the ranks; leave expert and "
+             "expert-tensor out";
   }
   return "";
 }

@@ -23,7 +23,8 @@ enum class Misfit : std::uint8_t {
   layers,
   order,
   batch,
-  tokens
+  tokens,
+  second_factoring
 };
 // "heads", "key-value heads".
 const char* name(Misfit why);

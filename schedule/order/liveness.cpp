@@ -7,7 +7,7 @@ namespace fourfold::inline schedule::inline order {
 
 bool may_run_in_place(const Op& op) {
   return (op.kind == OpKind::map && op.function->in_place) || op.kind == OpKind::add ||
-         op.kind == OpKind::pack || op.kind == OpKind::unpack;
+         op.kind == OpKind::pack || op.kind == OpKind::unpack || op.kind == OpKind::view;
 }
 
 namespace {

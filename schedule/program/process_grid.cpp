@@ -8,7 +8,8 @@
 namespace fourfold::inline schedule::inline program {
 
 const char* name(Axis axis) {
-  constexpr std::array<const char*, axis_count> names{"x", "y", "z", "data", "pipe"};
+  constexpr std::array<const char*, every_axis.size()> names{
+      "x", "y", "z", "data", "pipe", "expert-tensor", "expert", "expert-data"};
   return names[static_cast<int>(axis)];
 }
 
@@ -36,7 +37,8 @@ std::optional<Axis> axis_called(const std::string& word) {
   return std::nullopt;
 }
 
-ProcessGrid::ProcessGrid(const Coordinates& extents) : extents_(extents) {
+ProcessGrid::ProcessGrid(const Coordinates& extents) {
+  std::ranges::copy(extents, extents_.begin());
   constexpr std::int64_t most_ranks = 1'000'000'000;
   std::int64_t ranks = 1;
   for (Axis axis : all_axes) {
@@ -53,9 +55,33 @@ ProcessGrid::ProcessGrid(const Coordinates& extents) : extents_(extents) {
   }
 }
 
+ProcessGrid ProcessGrid::with_second(std::int64_t expert_tensor, std::int64_t expert) const {
+  const std::int64_t ranks = ranks_of_stage();
+  const auto divides = [](std::int64_t part, std::int64_t whole) {
+    return part >= 1 && part <= whole && whole % part == 0;
+  };
+  if (!divides(expert_tensor, ranks) || !divides(expert, ranks / expert_tensor)) {
+    throw std::invalid_argument("process grid: expert-tensor " + std::to_string(expert_tensor) +
+                                " x expert " + std::to_string(expert) + " does not divide the " +
+                                std::to_string(ranks) + " ranks of a stage of " + str());
+  }
+  ProcessGrid grid = *this;
+  const bool says_more = expert_tensor > 1 || expert > 1;
+  const auto set = [&grid](Axis axis, std::int64_t extent) {
+    grid.extents_[static_cast<std::size_t>(axis)] = extent;
+  };
+  set(Axis::expert_tensor, expert_tensor);
+  set(Axis::expert, expert);
+  set(Axis::expert_data, says_more ? ranks / expert_tensor / expert : 1);
+  return grid;
+}
+
 std::int64_t ProcessGrid::stride(Axis axis) const {
   std::int64_t product = 1;
-  for (int inner = 0; inner < static_cast<int>(axis); ++inner) product *= extents_[inner];
+  const Axis first = is_second(axis) ? Axis::expert_tensor : Axis::x;
+  for (int inner = static_cast<int>(first); inner < static_cast<int>(axis); ++inner) {
+    product *= extents_[static_cast<std::size_t>(inner)];
+  }
   return product;
 }
 
@@ -86,10 +112,11 @@ std::vector<std::int64_t> ProcessGrid::line(std::int64_t rank, Axis axis) const 
 
 std::string ProcessGrid::str() const {
   std::string text;
-  const bool named = extent(Axis::pipe) > 1;
-  for (Axis axis : all_axes) {
+  const bool named = extent(Axis::pipe) > 1 || has_second();
+  for (Axis axis : every_axis) {
     if (named && extent(axis) == 1) continue;
-    if (!named && axis == Axis::pipe) continue;
+    if (!named && axis >= Axis::pipe) break;
+    if (axis == Axis::expert_data) break;  // what is left
     if (!text.empty()) text += named ? ',' : 'x';
     if (named) text += std::string(name(axis)) + '=';
     text += std::to_string(extent(axis));
@@ -115,20 +142,21 @@ std::optional<std::int64_t> number_at(const std::string& text, std::size_t& posi
 // What others cut that is whole here, and why it must be.
 const char* why_whole(const std::string& called) {
   if (called == "cp") return "there is no context parallelism: sequences stay whole";
-  if (called == "ep") return "there are no experts: blocks are dense";
   return nullptr;
 }
 
 Axis axis_in(const std::string& text, const std::string& called) {
+  if (called == "expert" || called == "ep") return Axis::expert;
+  if (called == "expert-tensor" || called == "etp") return Axis::expert_tensor;
   if (const std::optional<Axis> axis = axis_called(called)) return *axis;
   refuse(text, "'" + called +
                    "' is no axis; the axes are x (or tp), y, z (or fsdp), data (or dp) and pipe "
-                   "(or pp)");
+                   "(or pp), and of a second factoring expert (or ep) and expert-tensor (or etp)");
 }
 
 // "x=8,pipe=16,data=8"
-Coordinates named_extents(const std::string& text) {
-  Coordinates extents{};
+ProcessGrid named_extents(const std::string& text) {
+  std::array<std::int64_t, every_axis.size()> extents{};
   std::size_t position = 0;
   while (true) {
     const std::size_t equals = text.find('=', position);
@@ -156,13 +184,16 @@ Coordinates named_extents(const std::string& text) {
     ++position;
   }
   for (std::int64_t& extent : extents) extent = std::max<std::int64_t>(extent, 1);
-  return extents;
+  Coordinates own{};
+  std::copy_n(extents.begin(), own.size(), own.begin());
+  const auto of = [&](Axis axis) { return extents[static_cast<std::size_t>(axis)]; };
+  return ProcessGrid(own).with_second(of(Axis::expert_tensor), of(Axis::expert));
 }
 
 }  // namespace
 
 ProcessGrid ProcessGrid::parse(const std::string& text) {
-  if (text.find('=') != std::string::npos) return ProcessGrid(named_extents(text));
+  if (text.find('=') != std::string::npos) return named_extents(text);
   Coordinates extents{1, 1, 1, 1, 1};
   constexpr std::size_t unnamed = 4;
   std::size_t position = 0;

@@ -43,10 +43,10 @@ const char* name(Role role) {
 
 const char* name(OpKind kind) {
   if (is_collective(kind)) return row_of(collective_of(kind)).word;
-  constexpr const char* names[]{"gemm",    "apply",  "lookup", "map",     "reduce",
-                                "add",     "pack",   "unpack", "cut",     nullptr,
-                                nullptr,   nullptr,  nullptr,  nullptr,   "send",
-                                "receive", "update", "choose", "to_host", "to_device"};
+  constexpr const char* names[]{"gemm",    "apply",     "lookup", "map",     "reduce", "add",
+                                "pack",    "unpack",    "cut",    nullptr,   nullptr,  nullptr,
+                                nullptr,   nullptr,     "send",   "receive", "update", "choose",
+                                "to_host", "to_device", "view"};
   return names[static_cast<int>(kind)];
 }
 

@@ -95,6 +95,7 @@ enum class OpKind : std::uint8_t {
   choose,   // which turn of a ready-queue comes next: the word of one member
   to_host,
   to_device,  // copies of a value between a device and its host's memory
+  view,       // the same blocks, cut by the axes of the other factoring: no bytes move
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {

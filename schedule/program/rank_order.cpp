@@ -32,6 +32,7 @@ RankOrder RankOrder::parse(const std::string& text) {
 }
 
 std::int64_t RankOrder::distance(const ProcessGrid& grid, Axis axis) const {
+  if (is_second(axis)) return grid.stride(axis);
   std::int64_t product = 1;
   for (Axis inner : axes_) {
     if (inner == axis) break;

@@ -484,6 +484,21 @@ Id Recorder::cut(Id id, Axis axis) {
   return emit({.kind = OpKind::cut, .axis = axis, .inputs = {id}}, std::move(value));
 }
 
+Id Recorder::view(Id id, const Sharding& as) {
+  Value value = complete(id, "view");
+  if (!value.members.empty()) {
+    refuse("view", "members of a pack keep their own pieces: " + described(value));
+  }
+  const Sharding& own = value.shape.sharding;
+  if (as.rows.empty() != own.rows.empty() || as.cols.empty() != own.cols.empty() ||
+      as.pieces.empty() != own.pieces.empty() || !as.partial.empty()) {
+    refuse("view", described(value) + " cannot lie as " + as.str());
+  }
+  value.shape.sharding = as;
+  value.persistent = false;
+  return emit({.kind = OpKind::view, .inputs = {id}}, std::move(value));
+}
+
 Id Recorder::to_host(Id id) {
   Value value = complete(id, "to_host");
   if (!value.members.empty()) {

@@ -88,6 +88,9 @@ class Recorder {
   // What all along `axis` have, in flat pieces: axis becomes the innermost cut. The inverse of a
   // gather; nothing is sent.
   Id cut(Id value, Axis axis);
+  // The same blocks on the same ranks, said by the axes of the grid's other factoring. Whether they
+  // lie alike is for a grid to say (view_misfit).
+  Id view(Id value, const Sharding& as);
   // A value that the host keeps, sharded alike, and that value on the device again. Nothing but
   // to_device, and an update, reads what is on the host.
   Id to_host(Id value);

@@ -22,7 +22,7 @@ std::string Extent::str() const {
 
 std::string AxisSet::str() const {
   std::string text = "{";
-  for (Axis axis : all_axes) {
+  for (Axis axis : every_axis) {
     if (!contains(axis)) continue;
     if (text.size() > 1) text += ',';
     text += name(axis);

@@ -106,7 +106,7 @@ bool applies(const CollectiveTuning& tuning, CollectiveKind kind, GroupShape sha
 GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node,
                          const RankOrder& order) {
   GroupShapes shapes;
-  for (Axis axis : all_axes) {
+  for (Axis axis : every_axis) {
     shapes[static_cast<std::size_t>(axis)] =
         packed_group(grid.extent(axis), order.distance(grid, axis), devices_per_node);
   }
@@ -117,7 +117,7 @@ GroupShapes group_shapes(const Point& point, const Platform& platform) {
   GroupShapes shapes = group_shapes(point.grid, platform.node.devices, point.options.rank_order);
   if (point.what_ifs.placement.by != Placing::devices) return shapes;
   const Mapping mapping = mapping_of(point, platform);
-  for (Axis axis : all_axes) {
+  for (Axis axis : every_axis) {
     shapes[static_cast<std::size_t>(axis)].nodes =
         most_nodes(point.grid, axis, mapping, platform.node.devices);
   }

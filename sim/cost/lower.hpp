@@ -19,7 +19,7 @@ namespace fourfold::inline sim::inline cost {
 std::int64_t micro_batch_tokens(const Point& point);
 
 // By axis: members of a group and the nodes they lie in.
-using GroupShapes = std::array<GroupShape, axis_count>;
+using GroupShapes = std::array<GroupShape, every_axis.size()>;
 
 // On a packed mapping (a rank's place is its device), and wherever whole nodes are moved.
 GroupShapes group_shapes(const ProcessGrid& grid, std::int64_t devices_per_node,

@@ -14,11 +14,15 @@ namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
+// Of the factoring that it is cut by.
 Cuts uncut_axes(const Shape& shape) {
+  const AxisSet cuts = shape.sharding.cuts();
+  const bool second =
+      std::ranges::any_of(second_axes, [&](Axis axis) { return cuts.contains(axis); });
   Cuts uncut;
-  for (Axis axis : all_axes) {
-    if (axis == Axis::pipe || shape.sharding.cuts().contains(axis)) continue;
-    uncut = uncut.with(axis);
+  for (Axis axis : every_axis) {
+    const bool other = axis == Axis::pipe || is_second(axis) != second;
+    if (!other && !cuts.contains(axis)) uncut = uncut.with(axis);
   }
   return uncut;
 }

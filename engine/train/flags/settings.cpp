@@ -57,7 +57,9 @@ Decoding parse_decoding(const std::string& text) {
 
 void check_pipeline(const TrainSettings& settings) {
   const Misfit why = find_misfit(settings.model, settings.grid, settings.batch, settings.options);
-  if (why != Misfit::layers && why != Misfit::order && why != Misfit::tokens) return;
+  const bool elsewhere = why != Misfit::layers && why != Misfit::order && why != Misfit::tokens &&
+                         why != Misfit::second_factoring;
+  if (elsewhere) return;
   throw std::runtime_error(misfit(settings.model, settings.grid, settings.batch, settings.options));
 }
 

@@ -46,8 +46,8 @@ StepValues::StepValues(const Model& model, std::int64_t sequences, const StepOpt
 
 bool StepValues::is_kernel(const Op& op) {
   return !is_collective(op.kind) && !is_message(op.kind) && op.kind != OpKind::pack &&
-         op.kind != OpKind::unpack && op.kind != OpKind::cut && op.kind != OpKind::choose &&
-         !is_host_copy(op.kind);
+         op.kind != OpKind::unpack && op.kind != OpKind::cut && op.kind != OpKind::view &&
+         op.kind != OpKind::choose && !is_host_copy(op.kind);
 }
 
 double StepValues::bytes(const Op& op) const {
