@@ -20,15 +20,14 @@ namespace fourfold::inline engine {
 //   send            equal extents; of two members the first sends and the second receives, and only
 //                   what it needs of the two is looked at
 //   all_to_all      equal extents, of a part for each member: part j of `send` goes to member j,
-//   part
-//                   i of `receive` comes from member i
+//                   part i of `receive` comes from member i
 //   all_to_all_v    equal extents, on all members: room for parts of the sizes that `to` and `from`
 //                   say, one after the other
 //   broadcast       equal extents: the first member's `send` comes to all; receive may be its
-//   memory neighbour_exchange  `receive` has room for two edges: the first elements of the send of
-//   the
-//                   member after come second, the last ones of the member before first; what would
-//                   come from a member that is not there stays as it is
+//                   memory
+//   neighbour_exchange  `receive` has room for two edges: the first elements of the send of the
+//                   member after come second, the last ones of the member before first; what
+//                   would come from a member that is not there stays as it is
 // A piece has ceil(whole / size) elements. The last ones may be shorter: only what lies within the
 // whole is sent, and the rest of the piece (padding) is zero after a reduce_scatter.
 struct CollectiveCall {
