@@ -47,7 +47,7 @@ bool WhatIfEffect::within_tie() const {
 
 bool WhatIfEffect::nothing() const {
   constexpr double rounding = 1e-4;
-  return std::abs(change()) < rounding;
+  return why_none_without.empty() && std::abs(change()) < rounding;
 }
 
 std::optional<WhatIfEffect> effect_of_what_ifs(const Question& asked, const Record& record,
@@ -64,7 +64,17 @@ std::optional<WhatIfEffect> effect_of_what_ifs(const Question& asked, const Reco
 
 WhatIfEffect effect_against(const Question& without, const Question& asked, const Record& record,
                             const StoppingRule& rule, const ProgressWatch& watch) {
-  const Finding found = find_answer(without, record.fidelity, rule, watch);
+  std::optional<Finding> answer;
+  try {
+    answer = find_answer(without, record.fidelity, rule, watch);
+  } catch (const DoesNotFit& no) {
+    WhatIfEffect effect;
+    effect.why_none_without = no.what();
+    effect.with = record.seconds();
+    effect.tokens_per_s_with = record.throughput().tokens_per_s;
+    return effect;
+  }
+  const Finding& found = *answer;
   const ProcessGrid& grid = found.best().grid;
   WhatIfEffect effect = compared(found.outcome().total, record);
   effect.tokens_per_s_without *=

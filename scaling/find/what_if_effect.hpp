@@ -13,6 +13,7 @@ namespace fourfold::inline scaling::inline find {
 
 struct WhatIfEffect {
   Seconds without, with;
+  std::string why_none_without;  // a sentence, where there is no answer without them
   double tokens_per_s_without = 0.0, tokens_per_s_with = 0.0;
   std::string grid_without;                  // where it is another one
   double tie = 0.0;                          // see ErrorBar; 0: nobody can tell
@@ -21,7 +22,7 @@ struct WhatIfEffect {
 
   double change() const { return with / without - 1.0; }
   bool within_tie() const;
-  bool nothing() const;
+  bool nothing() const;  // changed, where there is an answer without them
 };
 
 // `asked` is the question with what-ifs or scaled numbers that the record answers; where it differs

@@ -29,6 +29,11 @@ std::string what_limits(const WhatIfEffect& effect) {
 }  // namespace
 
 std::string what_if_text(const WhatIfEffect& effect) {
+  if (!effect.why_none_without.empty()) {
+    return wrapped(fmt::format("Without what was asked there is no answer: {}.",
+                               effect.why_none_without)) +
+           '\n';
+  }
   const std::string on =
       effect.grid_without.empty() ? "" : fmt::format(" on grid {}", effect.grid_without);
   std::string text;
@@ -58,6 +63,14 @@ std::string what_if_text(const WhatIfEffect& effect) {
 }
 
 nlohmann::json json_of(const WhatIfEffect& effect) {
+  if (!effect.why_none_without.empty()) {
+    return {{"without_s", nullptr},
+            {"with_s", effect.with.value},
+            {"change", nullptr},
+            {"changed", true},
+            {"why_none_without", effect.why_none_without},
+            {"tokens_per_s_with", effect.tokens_per_s_with}};
+  }
   nlohmann::json object{{"without_s", effect.without.value},
                         {"with_s", effect.with.value},
                         {"change", effect.change()},

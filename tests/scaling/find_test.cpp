@@ -16,7 +16,9 @@
 #include "scaling/find/find_answer.hpp"
 #include "scaling/find/reruns.hpp"
 #include "scaling/find/trace_file.hpp"
+#include "scaling/find/what_if_effect.hpp"
 #include "scaling/records/record.hpp"
+#include "scaling/text/what_if_text.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "sim/question/point_json.hpp"
@@ -505,6 +507,33 @@ TEST(Spread, OfAnEstimateIsThatOfItsEstimates) {
 
   EXPECT_EQ(spread(record).least.value, 10.0);
   EXPECT_EQ(spread(record).most.value, 12.0);
+}
+
+// What if there were more memory: the answer is that of the larger machine, and that there is none
+// without it is what the what-if does.
+TEST(WhatIfs, MayBeWhatMakesAJobFit) {
+  Question asked = question(8);
+  asked.model.hidden = 8192;
+  asked.model.layers = 40;
+  asked.grid = ProcessGrid(1, 1, 1, 8);
+  asked.micro_batches = 1;
+  const std::string why = refusal(asked, Fidelity::estimated);
+  ASSERT_THAT(why, HasSubstr("needs at least"));
+  asked.scales = {{"processor.memory_GB", 64.0}};
+  const Record record = make_record(asked, find_answer(asked, Fidelity::estimated, {}, ignore),
+                                    Fidelity::estimated, {});
+
+  const auto effect = effect_of_what_ifs(asked, record, {}, ignore);
+
+  ASSERT_TRUE(effect);
+  EXPECT_FALSE(effect->nothing());
+  EXPECT_EQ(effect->why_none_without, why);
+  EXPECT_EQ(effect->with, record.seconds());
+  std::string text = what_if_text(*effect);
+  std::ranges::replace(text, '\n', ' ');
+  EXPECT_THAT(text, HasSubstr("Without what was asked there is no answer: small on grid 1x1x1x8"));
+  EXPECT_TRUE(json_of(*effect)["without_s"].is_null());
+  EXPECT_EQ(json_of(*effect)["why_none_without"], why);
 }
 
 TEST(Reruns, LeaveOutOneWhatIfAfterTheOther) {
