@@ -103,7 +103,7 @@ std::string pattern_of_windows(const std::vector<std::int64_t>& windows) {
   for (std::int64_t window : windows) {
     if (!pattern.empty()) pattern += ", ";
     pattern += kind_name;
-    if (window > 0) pattern += " " + std::string(fields[0].key) + "=" + std::to_string(window);
+    if (window > 0) pattern.append(" ").append(fields[0].key).append("=" + std::to_string(window));
   }
   return pattern;
 }
