@@ -41,6 +41,9 @@ Question drawn_question(std::int64_t number) {
       draw.of<std::int64_t>("x", {1, 1, 2, 3, 4, 6}), draw.of<std::int64_t>("y", {1, 1, 5, 7, 8}),
       draw.of<std::int64_t>("z", {1, 2, 3}), draw.of<std::int64_t>("data", {1, 2, 5}),
       draw.of<std::int64_t>("pipe", {1, 1, 2, 3, 4, 5}));
+  if (draw.often("second factoring", 10)) {
+    question.grid = question.grid.with_second(1, question.grid.ranks_of_stage());
+  }
   question.batch = draw.of<std::int64_t>("batch", {1, 12, 60, 120, 240, 360});
   StepOptions& options = question.options;
   options.micro_batches = draw.of<std::int64_t>("micro-batches", {0, 1, 2, 3, 4, 6, 7});
@@ -83,6 +86,7 @@ Misfit expected(const Question& question) {
   const std::int64_t ends = o.chunks == 1 ? 0 : 2;
   if (extent(Axis::pipe) * o.chunks > m.layers + ends) return Misfit::layers;
   if (extent(Axis::pipe) > m.layers) return Misfit::layers;
+  if (extent(Axis::expert) > 1) return Misfit::second_factoring;
   if (!order_fits(o, extent(Axis::pipe))) return Misfit::order;
   if (o.micro_batches == 0) return Misfit::batch;
   const std::int64_t shares = o.micro_batches * extent(Axis::z) * extent(Axis::data);
@@ -163,6 +167,11 @@ std::string sentence(const Question& question, Misfit why) {
           "sequence parallelism cuts the {} tokens of a micro-batch on a device by x = {}, which "
           "must divide them",
           m.sequence * question.batch / (o.micro_batches * copies), x);
+      break;
+    case Misfit::second_factoring:
+      text =
+          "no layer of it lies on a second factoring of the ranks; leave expert and expert-tensor "
+          "out";
       break;
   }
   return fmt::format("grid {} does not fit drawn: {}", question.grid.str(), text);
