@@ -187,13 +187,14 @@ TEST(Misfit, OfDrawnQuestionsIsWhatTheRulesSayWordForWord) {
     ASSERT_EQ(name(find_misfit(q.model, q.grid, q.batch, q.options)), std::string(name(why)))
         << number;
     ASSERT_EQ(misfit(q.model, q.grid, q.batch, q.options), sentence(q, why)) << number;
-    const bool of_model = why != Misfit::none && why < Misfit::order;
+    const bool of_model =
+        why == Misfit::second_factoring || (why != Misfit::none && why < Misfit::order);
     ASSERT_EQ(find_misfit(q.model, q.grid, q.options.chunks), of_model ? why : Misfit::none);
     ASSERT_EQ(order_misfit(q.options, q.grid.extent(Axis::pipe)).empty(),
               order_fits(q.options, q.grid.extent(Axis::pipe)))
         << number;
   }
-  EXPECT_EQ(found.size(), 8U) << "12 heads have every x as a divisor";
+  EXPECT_EQ(found.size(), 9U) << "12 heads have every x as a divisor";
   for (const auto& [why, times] : found) EXPECT_GT(times, 30) << name(why);
 }
 
@@ -201,10 +202,12 @@ TEST(Misfit, HasANameForEachReason) {
   std::string all;
   for (Misfit why :
        {Misfit::none, Misfit::heads, Misfit::key_value_heads, Misfit::mlp, Misfit::divisibility,
-        Misfit::layers, Misfit::order, Misfit::batch, Misfit::tokens}) {
+        Misfit::layers, Misfit::order, Misfit::batch, Misfit::tokens, Misfit::second_factoring}) {
     all += std::string(name(why)) + ", ";
   }
-  EXPECT_EQ(all, "none, heads, key-value heads, MLP, divisibility, layers, order, batch, tokens, ");
+  EXPECT_EQ(all,
+            "none, heads, key-value heads, MLP, divisibility, layers, order, batch, tokens, "
+            "second factoring, ");
 }
 
 TEST(ModelParts, AreTheProductsOfXAndYThatFitWhateverTheBlock) {
