@@ -81,7 +81,10 @@ std::string order_misfit(const StepOptions& options, std::int64_t stages) {
            " has no limit of micro-batches in flight; --pipeline-limit is for --order "
            "message-driven";
   }
-  if (order.queue && stages > 1 && !options.overlap.messages) {
+  const bool alone = needs_stages(options.order) && stages == 1;
+  const std::string why_not_alone = called + "needs at least 2 stages: give the grid a pipe axis";
+  if (order.queue && alone) return why_not_alone;
+  if (order.queue && !options.overlap.messages) {
     return called +
            "receives messages ahead, as it runs what has arrived: it needs the overlap "
            "of messages";
@@ -90,9 +93,7 @@ std::string order_misfit(const StepOptions& options, std::int64_t stages) {
     return std::string("the order ") + order.name + " has 1 chunk on each stage, not " +
            std::to_string(options.chunks) + "; several are for --order interleaved";
   }
-  if (needs_stages(options.order) && stages == 1) {
-    return called + "needs at least 2 stages: give the grid a pipe axis";
-  }
+  if (alone) return why_not_alone;
   if (order.chunks && options.micro_batches % stages != 0) {
     const std::int64_t below = options.micro_batches / stages * stages;
     return called + "takes micro-batches in groups of as many as there are stages: " +

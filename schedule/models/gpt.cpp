@@ -26,6 +26,16 @@ std::pair<std::int64_t, std::int64_t> layers_of_chunk(const Model& model,
              : layers_of_chunk(model.layers, stages * options.chunks, chunk);
 }
 
+std::int64_t layers_of_stage(const Model& model, const StepOptions& options, const Stage& stage) {
+  std::int64_t count = 0;
+  for (std::int64_t c = 0; c < options.chunks; ++c) {
+    const auto [first, next] =
+        layers_of_chunk(model, options, stage.count, c * stage.count + stage.index);
+    count += next - first;
+  }
+  return count;
+}
+
 std::int64_t recomputed_layers(const Model& model, const StepOptions& options,
                                std::int64_t stages) {
   std::int64_t count = 0;

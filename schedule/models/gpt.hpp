@@ -98,6 +98,8 @@ std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::
 std::pair<std::int64_t, std::int64_t> layers_of_chunk(const Model& model,
                                                       const StepOptions& options,
                                                       std::int64_t stages, std::int64_t chunk);
+// Of all chunks of a stage.
+std::int64_t layers_of_stage(const Model& model, const StepOptions& options, const Stage& stage);
 // How many of all layers are recomputed where the options ask for any recompute.
 std::int64_t recomputed_layers(const Model& model, const StepOptions& options, std::int64_t stages);
 // Of any chunk, at least.

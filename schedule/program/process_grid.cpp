@@ -151,7 +151,7 @@ Axis axis_in(const std::string& text, const std::string& called) {
   if (const std::optional<Axis> axis = axis_called(called)) return *axis;
   refuse(text, "'" + called +
                    "' is no axis; the axes are x (or tp), y, z (or fsdp), data (or dp) and pipe "
-                   "(or pp), and of a second factoring expert (or ep) and expert-tensor (or etp)");
+                   "(or pp)");
 }
 
 // "x=8,pipe=16,data=8"

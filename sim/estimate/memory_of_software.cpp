@@ -99,11 +99,13 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
   const double block = elements_of_block(model) / planes;
   const auto words = static_cast<double>(padded_vocabulary(model, options, grid.extent(Axis::x)));
   const double embedding = words * static_cast<double>(model.hidden) / planes;
-  const double layers = static_cast<double>(model.layers) / extent(Axis::pipe);
   // What stays gathered is all that a stage has.
-  const double gathered =
-      options.weight_gather == WeightGather::keep ? layers : *memory.gathered_blocks;
-  gathered_ += {block * (gathered * memory.gathered_bytes + layers * memory.casts)};
+  const bool keeps = options.weight_gather == WeightGather::keep;
+  if (!keeps) gathered_ += {block * *memory.gathered_blocks * memory.gathered_bytes};
+  gathered_of_layer_ = {block * ((keeps ? memory.gathered_bytes : 0.0) + memory.casts)};
+  for (std::int64_t i = 0; i < grid.extent(Axis::pipe); ++i) {
+    layers_.push_back(layers_of_stage(model, options, {i, grid.extent(Axis::pipe)}));
+  }
   gathered_embeddings_ = {embedding *
                           (memory.gathered_embeddings * memory.gathered_bytes + memory.casts)};
 }
@@ -112,7 +114,9 @@ void MemoryOfSoftware::add_to(std::vector<MemoryUse>& stages) const {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool has_one = i == 0 || i + 1 == stages.size();
     const double tables = alone_ && !tied_ ? 2.0 : has_one ? 1.0 : 0.0;
-    add(stages[i], Role::gathered, gathered_ + gathered_embeddings_ * tables);
+    const double layers = layers_.empty() ? 0.0 : static_cast<double>(layers_[i]);
+    add(stages[i], Role::gathered,
+        gathered_ + gathered_of_layer_ * layers + gathered_embeddings_ * tables);
     add(stages[i], Role::activation, workspaces_);
     if (!of_other_micro_batches_.empty()) {
       add(stages[i], Role::activation, of_other_micro_batches_[i]);

@@ -23,11 +23,14 @@ class MemoryOfSoftware {
 
  private:
   MemoryRules rules_;
-  Bytes gathered_;             // of blocks, and casts and buckets
-  Bytes gathered_embeddings_;  // on the first and on the last stage
+  Bytes gathered_;                    // of blocks, and buckets
+  Bytes gathered_of_layer_;           // casts, and what stays gathered
+  std::vector<std::int64_t> layers_;  // by stage, where anything is gathered
+  Bytes gathered_embeddings_;         // on the first and on the last stage
   bool alone_ = true, tied_ = false;
   Bytes workspaces_;
-  // Of a pipeline, by stage: messages and logits of micro-batches whose step has no more use of them.
+  // Of a pipeline, by stage: messages and logits of micro-batches whose step has no more use of
+  // them.
   std::vector<Bytes> of_other_micro_batches_;
 };
 
