@@ -71,6 +71,25 @@ TEST(MemoryOfSoftware, KeepsNumbersOfTheWidthThatAStepHas) {
   }
 }
 
+// Of a stage's own layers, however the model is dealt out: a stage with three times the layers keeps
+// three times as much of them gathered.
+TEST(MemoryOfSoftware, KeepsWhatIsGatheredOfEachStagesLayers) {
+  Point point = pipelined("z=2,pipe=4");
+  point.options.weight_gather = WeightGather::keep;
+  const char* gathers =
+      "gathered_blocks = { value = 2, source = \"me\" }\n"
+      "gathered_bytes = { value = 2, source = \"me\" }\n";
+  const std::vector<double> even = always(point, 4, gathers);
+  EXPECT_GT(even[1], 0.0);
+  EXPECT_EQ(even[1], even[2]);
+  point.options.layers_per_stage = LayersPerStage::parse("2,1,3,2");
+  const std::vector<double> uneven = always(point, 4, gathers);
+
+  EXPECT_EQ(uneven[0], even[0]);
+  EXPECT_EQ(uneven[1], even[1] / 2.0);
+  EXPECT_EQ(uneven[2], even[2] * 1.5);
+}
+
 // The first stage receives no tokens' stream, the last no gradient; what is in flight, as many
 // micro-batches as there are stages from here on, a step counts itself, and one gradient.
 TEST(MemoryOfSoftware, HasRoomForTheMessagesOfAllMicroBatches) {
