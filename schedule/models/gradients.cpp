@@ -2,7 +2,6 @@
 #include "schedule/models/gradients.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace fourfold::inline schedule::inline models {
 
@@ -111,16 +110,25 @@ void Bucket::reduce_ends(Recorder& r) {
   r.defer_last();
 }
 
+namespace {
+
+std::int64_t elements(const Shape& weight) {
+  return weight.rows.value({}) * weight.cols.value({});
+}
+
+}  // namespace
+
 std::vector<Bucket*> Gradients::buckets_of_block(const Label& label,
-                                                 const std::vector<std::int64_t>& weights) {
-  const std::int64_t all = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+                                                 std::span<const Shape> weights) {
+  std::int64_t all = 0;
+  for (const Shape& weight : weights) all += elements(weight);
   bool fresh = all > room_;
   if (fresh) begin_bucket(label);
   std::vector<Bucket*> buckets;
-  for (std::int64_t elements : weights) {
-    if (options_.has_buckets() && !fresh && elements > room_) begin_bucket(label);
+  for (const Shape& weight : weights) {
+    if (options_.has_buckets() && !fresh && elements(weight) > room_) begin_bucket(label);
     buckets.push_back(&of_blocks_.back());
-    room_ -= elements;
+    room_ -= elements(weight);
     fresh = false;
   }
   return buckets;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -96,10 +97,9 @@ class Gradients {
 
   // A bucket of its own.
   Bucket& bucket(Label label) { return own_.emplace_back(std::move(label), options_); }
-  // Those of a block, one for each of its weights, which have so many elements in the model: the
-  // bucket of the block before where that has room for all of them; several where one is too small.
-  std::vector<Bucket*> buckets_of_block(const Label& label,
-                                        const std::vector<std::int64_t>& weights);
+  // Those of a block, one for each of its weights: the bucket of the block before where that has
+  // room for the elements of all of them; several where one is too small.
+  std::vector<Bucket*> buckets_of_block(const Label& label, std::span<const Shape> weights);
   // The next block is not reduced with those before: it comes in other turns.
   void begin_chunk() { room_ = 0; }
   // Of all blocks, in their order.

@@ -7,6 +7,7 @@
 #include "platforms/software_memory.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/layer.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "schedule/models/vocabulary.hpp"
 #include "schedule/order/step.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "schedule/models/fit.hpp"
 #include "schedule/models/layer_pattern.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "tests/refusal.hpp"
 #include "tests/schedule/steps.hpp"
