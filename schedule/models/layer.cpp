@@ -4,7 +4,7 @@
 namespace fourfold::inline schedule::inline models {
 
 Shape stream_shape(std::int64_t hidden, const StepOptions& options) {
-  Shape shape{all_tokens, hidden, {{Axis::data, Axis::z}, {Axis::y}, {}, {}, Owed::sum}};
+  Shape shape{all_tokens, hidden, {token_cuts, {Axis::y}, {}, {}, Owed::sum}};
   if (options.sequence_parallel) shape.sharding.rows = shape.sharding.rows.with(Axis::x);
   return shape;
 }
