@@ -58,7 +58,7 @@ std::optional<Block::Bias> Block::bias(Recorder& r, const std::string& name, std
   Bias result;
   result.parameter = r.parameter(named(name) + ".bias",
                                  {1, columns, {{}, {axis}, {}, {}, Owed::sum}}, WeightKind::bias);
-  result.slot = small_->join(axis, result.parameter);
+  result.slot = small_->join(r, result.parameter);
   return result;
 }
 
