@@ -7,6 +7,7 @@
 
 #include "engine/plan/block_place.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/program/sharding.hpp"
 
 namespace fourfold::inline engine {
 

@@ -12,6 +12,7 @@
 #include "engine/host_memory.hpp"
 #include "engine/plan/executor_plan.hpp"
 #include "schedule/order/ready_turns.hpp"
+#include "schedule/program/sharding.hpp"
 
 namespace fourfold::inline engine {
 

@@ -39,7 +39,16 @@ Id Clipping::factor(const SmallGradients& small) {
     }
   }
   std::vector<Id> sums;
-  for (const Way& way : ways_) sums.push_back(everywhere(way, small));
+  for (bool of_buckets : {true, false}) {
+    Id sum = -1;
+    for (const Way& way : ways_) {
+      if ((way.squares != -1) != of_buckets) continue;
+      const Id own = on_stage(way, small);
+      sum = sum == -1 ? own : r_.add("norm", {sum, own}, Precision::fp32);
+    }
+    if (sum == -1) continue;
+    sums.push_back(r_.stage().count > 1 ? r_.all_reduce(sum, Axis::pipe, Hiding::never) : sum);
+  }
   return r_.map({functions::norm_factor, "clip_factor", Precision::fp32}, sums);
 }
 
@@ -48,7 +57,7 @@ Id Clipping::owed_by_stages(Id squares) const {
   return r_.stage().count > 1 ? r_.owe_along_pipe(squares) : squares;
 }
 
-Id Clipping::everywhere(const Way& way, const SmallGradients& small) {
+Id Clipping::on_stage(const Way& way, const SmallGradients& small) {
   // Ways that begin with small gradients square what joins them beforehand.
   std::map<AxisSet, Id> joining;
   Id squares = way.squares;
@@ -72,8 +81,7 @@ Id Clipping::everywhere(const Way& way, const SmallGradients& small) {
     }
     squares = r_.all_reduce(squares, owed.innermost_first().back(), Hiding::never);
   }
-  if (!by_stages) squares = owed_by_stages(squares);
-  return r_.stage().count > 1 ? r_.all_reduce(squares, Axis::pipe, Hiding::never) : squares;
+  return by_stages ? squares : owed_by_stages(squares);
 }
 
 }  // namespace fourfold::inline schedule::inline models

@@ -20,13 +20,15 @@ class Clipping {
 
  private:
   // A sum of squares on its way: it pays along one axis after the other, the outermost first, and
-  // small ones join it where they owe what it still owes.
+  // small ones join it where they owe what it still owes. Those of buckets end together, and so do
+  // those of small gradients: all stages of a pipeline have both, whatever cuts theirs.
   struct Way {
     Id squares = -1;
     AxisSet cuts;
     std::vector<AxisSet> joining = {};  // packs of small gradients
   };
-  Id everywhere(const Way& way, const SmallGradients& small);
+  // What it comes to on a stage: owed along pipe, if at all.
+  Id on_stage(const Way& way, const SmallGradients& small);
   Id owed_by_stages(Id squares) const;
 
   Recorder& r_;

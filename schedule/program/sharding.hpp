@@ -54,9 +54,8 @@ class Cuts {
 
   constexpr bool empty() const { return size_ == 0; }
   constexpr bool contains(Axis axis) const { return set().contains(axis); }
-  constexpr bool innermost_is(Axis axis) const {
-    return size_ > 0 && axes_[static_cast<std::size_t>(size_ - 1)] == axis;
-  }
+  constexpr bool innermost_is(Axis axis) const { return size_ > 0 && innermost() == axis; }
+  constexpr Axis innermost() const { return axes_[static_cast<std::size_t>(size_ - 1)]; }
   // `axis` becomes the innermost.
   constexpr Cuts with(Axis axis) const {
     Cuts result = *this;
