@@ -7,6 +7,7 @@
 
 #include "engine/plan/block_place.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/program/sharding.hpp"
 
 namespace fourfold::inline engine {
 
@@ -83,7 +84,7 @@ void check(const Model& model, const ProcessGrid& grid) {
 
 Share share(const ProcessGrid& grid, std::int64_t rank, std::int64_t micro_batch,
             std::int64_t micro_batch_tokens) {
-  const Part part = part_of(micro_batch_tokens, grid, rank, {Axis::data, Axis::z});
+  const Part part = part_of(micro_batch_tokens, grid, rank, token_cuts);
   return {micro_batch * micro_batch_tokens + part.first, part.extent};
 }
 

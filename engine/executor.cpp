@@ -13,6 +13,7 @@
 #include "engine/plan/executor_plan.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/ready_turns.hpp"
+#include "schedule/program/sharding.hpp"
 #include "schedule/program/views.hpp"
 
 namespace fourfold::inline engine {
@@ -78,8 +79,7 @@ class Executor::StepWalk {
     device_ = {&schedule.program,     weights.grid(), weights.rank(),
                model_.head_columns(), step_tokens_,   1.0,
                model_.norm_epsilon,   model_.rotary,  model_.sequence};
-    local_words_ = static_cast<std::size_t>(
-        step_tokens_ / (weights.grid().extent(Axis::z) * weights.grid().extent(Axis::data)));
+    local_words_ = static_cast<std::size_t>(step_tokens_ / token_cuts.parts(weights.grid()));
   }
 
   ExecutedStep step(const LocalBatch& batch, const AdamW& optimizer, std::int64_t optimizer_step) {
@@ -297,7 +297,8 @@ class Executor::StepWalk {
   }
 
   void run(const work::ReadNorm& norm) {
-    const float squares = first_number(norm.squares_x) + first_number(norm.squares_y);
+    float squares = 0.0F;
+    for (const Tensor& part : norm.squares) squares += first_number(part);
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   }
 

@@ -14,6 +14,7 @@
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/measure/step_values.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold::inline microbench {

@@ -9,6 +9,7 @@
 #include "engine/mpi/handles.hpp"
 #include "engine/train/measure/step_values.hpp"
 #include "engine/train/run/worker.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "schedule/order/step.hpp"
 
 namespace fourfold::inline bench::inline measure {

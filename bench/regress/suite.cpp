@@ -24,6 +24,7 @@
 #include "engine/mpi/channels.hpp"
 #include "engine/train/run/world.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "support/foreign_load.hpp"
 #include "support/processor_name.hpp"
@@ -262,7 +263,9 @@ class Suite {
                       0,
                       {}};
       quantity.value = quantity.judged =
-          (projected.model_flops / projected.outcome.total).value * 1e-12;
+          (model_flops(point.model, point.global_batch, point.options) / projected.outcome.total)
+              .value *
+          1e-12;
       result_.metrics.push_back(std::move(quantity));
     }
   }

@@ -150,8 +150,9 @@ void cast(const KernelCall& call) {
 }
 
 void norm_factor(const KernelCall& call) {
-  call.out().fp32()[0] =
-      reference::clip_factor(number(call.in(0), 0) + number(call.in(1), 0), call.device.clip_norm);
+  float squares = 0.0F;
+  for (const Tensor& part : call.operands.inputs) squares += number(part, 0);
+  call.out().fp32()[0] = reference::clip_factor(squares, call.device.clip_norm);
 }
 
 }  // namespace

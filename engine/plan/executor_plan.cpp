@@ -116,7 +116,9 @@ class Binder {
   void compute(std::int32_t i) {
     const Op& op = op_at(i);
     if (op.is(functions::norm_factor)) {
-      plan_.items.push_back(ReadNorm{at(op.inputs[0]), at(op.inputs[1])});
+      ReadNorm norm;
+      for (Id squares : op.inputs) norm.squares.push_back(at(squares));
+      plan_.items.push_back(std::move(norm));
     }
     switch (op.kind) {
       case OpKind::pack:
@@ -161,8 +163,8 @@ class Binder {
     for (Id input : op.inputs) {
       kernel.operands.inputs.push_back(is_words(input) ? Tensor{} : at(input));
       if (!is_words(input)) continue;
-      const std::int64_t count =
-          part_of(tokens_, weights_.grid(), weights_.rank(), {Axis::data, Axis::z}).extent;
+      const Cuts& rows = program_[input].shape.sharding.rows;
+      const std::int64_t count = part_of(tokens_, weights_.grid(), weights_.rank(), rows).extent;
       kernel.words = input == program_.targets ? Words::targets : Words::tokens;
       kernel.first_word = static_cast<std::size_t>(program_.micro_batch_of(i) * count);
       kernel.word_count = static_cast<std::size_t>(count);

@@ -80,7 +80,7 @@ struct ReadLoss {
   Tensor sum;  // over the step's tokens
 };
 struct ReadNorm {
-  Tensor squares_x, squares_y;  // their sum is that of the whole gradient
+  std::vector<Tensor> squares;  // their sum is that of the whole gradient
 };
 
 using Item =

@@ -171,7 +171,9 @@ Kernels<T>::Kernels()
            [](const Device&, const Op&, const Operands<T>& o) { copy(o.inputs[0], o.output); }},
           {&functions::norm_factor,
            [](const Device& device, const Op&, const Operands<T>& o) {
-             o.output[0] = clip_factor(o.inputs[0][0] + o.inputs[1][0], device.clip_norm);
+             T squares = 0;
+             for (const auto& part : o.inputs) squares += part[0];
+             o.output[0] = clip_factor(squares, device.clip_norm);
            }},
           {&functions::row_sum,
            [](const Device&, const Op&, const Operands<T>& o) { row_sum(o.inputs[0], o.output); }},

@@ -363,7 +363,8 @@ Blocks<T> StageWalk<T>::reduced(const Op& op, Id operand, Id result) const {
 template <typename T>
 void StageWalk<T>::observe(const Op& op) {
   if (op.is(functions::norm_factor)) {
-    const T squares = store_[op.inputs[0]][0].values[0] + store_[op.inputs[1]][0].values[0];
+    T squares = 0;
+    for (Id part : op.inputs) squares += store_[part][0].values[0];
     result_.gradient_norm = std::sqrt(static_cast<double>(squares));
   } else if (op.outputs[0] == store_.program().loss) {
     result_.loss = static_cast<double>(store_[op.outputs[0]][0].values[0]) /

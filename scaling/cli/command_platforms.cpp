@@ -20,6 +20,7 @@
 #include "schedule/models/model.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/field_json.hpp"
 #include "support/flag_checks.hpp"
 #include "support/text_file.hpp"

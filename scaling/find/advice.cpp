@@ -9,6 +9,7 @@
 
 #include "scaling/records/open_options.hpp"
 #include "scaling/records/record_json.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/json_object.hpp"
 #include "support/prose.hpp"
 

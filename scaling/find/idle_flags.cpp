@@ -5,6 +5,7 @@
 
 #include <exception>
 
+#include "schedule/models/model_flops.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "support/prose.hpp"
 
@@ -13,8 +14,11 @@ namespace {
 
 bool same(const Estimate& one, const Estimate& other) {
   return one.outcome.total == other.outcome.total && one.outcome.compute == other.outcome.compute &&
-         one.outcome.busy == other.outcome.busy && one.memory.peak == other.memory.peak &&
-         one.model_flops == other.model_flops;
+         one.outcome.busy == other.outcome.busy && one.memory.peak == other.memory.peak;
+}
+
+Flops flops_of(const Point& point) {
+  return model_flops(point.model, point.global_batch, point.options);
 }
 
 }  // namespace
@@ -41,6 +45,7 @@ std::vector<std::string> idle_flags(const Record& record, const FieldValues& typ
     step_fields().set(other.options, instead);
     try {
       if (!same(with, estimate_step(other, platform))) continue;
+      if (flops_of(other) != flops_of(point)) continue;
     } catch (const std::exception&) {
       continue;  // without it there is no such step
     }

@@ -6,6 +6,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "platforms/platform.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "sim/cost/paper_model.hpp"
 
 namespace fourfold::inline scaling::inline records {
@@ -125,7 +126,8 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.executed = winner.estimate.counts.executed();
   const Counts& counts = winner.estimate.counts;
   record.sent.assign(counts.sent.begin(), counts.sent.end());
-  record.model_flops = winner.estimate.model_flops;
+  record.model_flops =
+      model_flops(record.point.model, record.point.global_batch, record.point.options);
   record.advertised_peak = platform.processor.advertised_peak;
   record.empirical_peak = platform.processor.empirical_peak;
   record.tried = finding.search.tried;

@@ -7,6 +7,7 @@
 #include "platforms/device_memory.hpp"
 #include "scaling/bars/error_bar_json.hpp"
 #include "scaling/words/throughput_text.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "sim/question/channel_json.hpp"
 #include "sim/question/outcome_json.hpp"
 #include "sim/question/point_json.hpp"

@@ -20,6 +20,7 @@
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/measured_point.hpp"
+#include "schedule/models/parameter_count.hpp"
 
 namespace fourfold::inline scaling::inline study {
 namespace {

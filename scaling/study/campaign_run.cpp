@@ -31,6 +31,7 @@
 #include "scaling/words/machine_name.hpp"
 #include "scaling/words/output.hpp"
 #include "scaling/words/toml_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/exit_status.hpp"
 #include "support/json_object.hpp"
 #include "support/own_file.hpp"

@@ -17,6 +17,7 @@
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "support/scratch_folder.hpp"

@@ -9,6 +9,7 @@
 
 #include "scaling/bars/deviations.hpp"
 #include "scaling/words/throughput_text.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/prose.hpp"
 

@@ -24,6 +24,7 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/words/output.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/json_object.hpp"
 #include "support/own_file.hpp"
 #include "support/owned_folder.hpp"

@@ -12,6 +12,7 @@
 #include "scaling/study/memory_table.hpp"
 #include "scaling/study/speedup.hpp"
 #include "scaling/study/system_table.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline study {

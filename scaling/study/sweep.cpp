@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "schedule/models/parameter_count.hpp"
 #include "support/json_object.hpp"
 
 namespace fourfold::inline scaling::inline study {

@@ -11,6 +11,7 @@
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/gpt.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "schedule/models/vocabulary.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "support/prose.hpp"

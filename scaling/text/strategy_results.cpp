@@ -13,6 +13,7 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/text/strategy_text.hpp"
 #include "scaling/words/throughput_text.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/own_file.hpp"
 

@@ -16,6 +16,7 @@
 #include "scaling/words/cell_table.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "support/nearest_name.hpp"
 
 namespace fourfold::inline scaling::inline validation {

@@ -1,12 +1,22 @@
 // Forward and backward of a transformer block; see block.hpp.
 #include "schedule/models/block.hpp"
 
+#include <array>
+
 namespace fourfold::inline schedule::inline models {
 
 namespace {
 
 constexpr Axis x = Axis::x;
 constexpr Axis y = Axis::y;
+
+// Of the four products, in their order.
+std::array<Shape, 4> weight_shapes(const Model& model) {
+  return {weight_shape(model.hidden, model.qkv_columns(), y, x),
+          weight_shape(model.attention_columns(), model.hidden, x, y),
+          weight_shape(model.hidden, model.up_columns(), y, x),
+          weight_shape(model.width(), model.hidden, x, y)};
+}
 
 std::optional<Norm> norm_if(bool there, Recorder& r, const Label& label, const Model& model,
                             SmallGradients& small) {
@@ -23,18 +33,14 @@ Block::Block(Recorder& r, const Model& model, const LayerKind& kind, std::int64_
       parallel_(model.residual == ResidualKind::parallel),
       swiglu_(model.mlp == MlpKind::swiglu),
       small_(&gradients.small),
-      buckets_(gradients.buckets_of_block(named("gradients"), product_weights(model))),
+      buckets_(gradients.buckets_of_block(named("gradients"), weight_shapes(model))),
       norm1_(norm_if(model.norm_place != NormPlace::after, r, named("norm1"), model, *small_)),
       norm2_(norm_if(model.norm_place != NormPlace::after, r, named("norm2"), model, *small_)),
-      qkv_(r, named("qkv"), weight_shape(model.hidden, model.qkv_columns(), y, x),
-           WeightKind::matrix, *buckets_[0]),
-      projection_(r, named("projection"),
-                  weight_shape(model.attention_columns(), model.hidden, x, y),
-                  WeightKind::residual_matrix, *buckets_[1]),
-      up_(r, named("up"), weight_shape(model.hidden, model.up_columns(), y, x), WeightKind::matrix,
-          *buckets_[2]),
-      down_(r, named("down"), weight_shape(model.width(), model.hidden, x, y),
-            WeightKind::residual_matrix, *buckets_[3]),
+      qkv_(r, named("qkv"), weight_shapes(model)[0], WeightKind::matrix, *buckets_[0]),
+      projection_(r, named("projection"), weight_shapes(model)[1], WeightKind::residual_matrix,
+                  *buckets_[1]),
+      up_(r, named("up"), weight_shapes(model)[2], WeightKind::matrix, *buckets_[2]),
+      down_(r, named("down"), weight_shapes(model)[3], WeightKind::residual_matrix, *buckets_[3]),
       attention_(named(""), model, kind.window),
       qkv_bias_(bias(r, "qkv", model.qkv_columns(), x)),
       projection_bias_(bias(r, "projection", model.hidden, y)),
@@ -52,7 +58,7 @@ std::optional<Block::Bias> Block::bias(Recorder& r, const std::string& name, std
   Bias result;
   result.parameter = r.parameter(named(name) + ".bias",
                                  {1, columns, {{}, {axis}, {}, {}, Owed::sum}}, WeightKind::bias);
-  result.slot = small_->join(axis, result.parameter);
+  result.slot = small_->join(r, result.parameter);
   return result;
 }
 

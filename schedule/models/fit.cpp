@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "schedule/program/sharding.hpp"
 #include "support/divisors.hpp"
 
 namespace fourfold::inline schedule::inline models {
@@ -15,7 +16,7 @@ const char* name(Misfit why) {
 }
 
 std::int64_t replicas(const ProcessGrid& grid) {
-  return grid.extent(Axis::z) * grid.extent(Axis::data);
+  return token_cuts.parts(grid);
 }
 
 std::int64_t batch_unit(const ProcessGrid& grid, std::int64_t micro_batches) {

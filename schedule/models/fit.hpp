@@ -45,7 +45,7 @@ Axis indivisible_axis(const Model& model, const ProcessGrid& grid);
 std::int64_t tokens_of_sequence(const Model& model, Phase phase);
 std::int64_t tokens_of_sequence(const Model& model, const StepOptions& options);
 
-// Copies of the model, each with sequences of its own: z x data.
+// Copies of the model, each with sequences of its own: as many as tokens are cut into.
 std::int64_t replicas(const ProcessGrid& grid);
 // What a batch is a multiple of, in sequences.
 std::int64_t batch_unit(const ProcessGrid& grid, std::int64_t micro_batches);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "schedule/models/foreign_families.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/nearest_name.hpp"
 #include "support/plain_name.hpp"
 

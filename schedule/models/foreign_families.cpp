@@ -29,9 +29,9 @@ void set_windows(const ForeignKeys& config, Model& model, const std::vector<std:
   if (period > longest) {
     return config.not_said("windows that begin or end in a layer of their own", "none");
   }
-  std::vector<std::int64_t> pattern(layers.begin(),
-                                    layers.begin() + static_cast<std::ptrdiff_t>(period));
-  if (period > 1 || pattern.front() > 0) model.layer_pattern = pattern_of_windows(pattern);
+  std::vector<LayerKind> pattern;
+  for (std::size_t layer = 0; layer < period; ++layer) pattern.push_back({layers[layer]});
+  if (period > 1 || pattern.front().window > 0) model.layer_pattern = pattern_of(pattern);
 }
 
 struct WindowRule {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "schedule/models/clipping.hpp"
+
 namespace fourfold::inline schedule::inline models {
 
 std::pair<std::int64_t, std::int64_t> layers_of_chunk(std::int64_t layers, std::int64_t chunks,
@@ -120,7 +122,7 @@ void Gpt::start() {
     r_.declare(Axis::data, "");
   }
   r_.begin_section("start", -1);
-  const Shape token_column{all_tokens, 1, {{Axis::data, Axis::z}, {}, {}, {}, Owed::sum}};
+  const Shape token_column{all_tokens, 1, {token_cuts, {}, {}, {}, Owed::sum}};
   if (stage().first()) tokens_ = r_.data("tokens", token_column, Precision::int32);
   if (stage().last() && row_of(options_.phase).loss) {
     targets_ = r_.data("targets", token_column, Precision::int32);
@@ -277,46 +279,24 @@ void Gpt::reduce() {
 // The last stage knows it.
 void Gpt::complete_loss() {
   if (loss_ == -1) return;
-  for (Axis axis : {Axis::z, Axis::data}) loss_ = r_.all_reduce(loss_, axis, Hiding::never);
+  for (Axis axis : r_.value(loss_).shape.sharding.partial.innermost_first()) {
+    loss_ = r_.all_reduce(loss_, axis, Hiding::never);
+  }
 }
 
-// Clipping: a gradient's squares are owed along exactly the axes that cut it, so nothing is
-// counted twice; scalars are reduced in a fixed order. The first stage counts a table for both that
-// have it.
+// The first stage counts a table for both that have it.
 Id Gpt::norm_factor() {
-  const auto everywhere = [this](Id squares, Axis axis, Id uncut = -1) {
-    if (stage().count > 1) squares = r_.owe_along_pipe(squares);
-    squares = r_.all_reduce(squares, axis, Hiding::never);
-    if (uncut != -1) {
-      if (stage().count > 1) uncut = r_.owe_along_pipe(uncut);
-      squares = r_.add("norm.uncut", {squares, uncut}, Precision::fp32);
-    }
-    return stage().count > 1 ? r_.all_reduce(squares, Axis::pipe, Hiding::never) : squares;
-  };
-  SmallGradients& small = gradients_.small;
-  Id squares = -1;
-  const auto count = [&](const Bucket& bucket) {
-    const Id own = bucket.square_sum(r_);
-    squares = squares == -1 ? own : r_.add("norm", {squares, own}, Precision::fp32);
-  };
+  Clipping clipping(r_);
   if (!vocabulary_.empty() && vocabulary_.front().counts_squares()) {
-    for (const Bucket* bucket : of_vocabulary()) count(*bucket);
+    for (const Bucket* bucket : of_vocabulary()) clipping.count(*bucket);
   }
   const std::deque<Bucket>& buckets = gradients_.of_blocks();
   for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
     r_.begin_section("norm", -1);
-    count(*bucket);
+    clipping.count(*bucket);
   }
   r_.begin_section("clip", -1);
-  if (options_.cuts_optimizer()) squares = r_.all_reduce(squares, Axis::data, Hiding::never);
-  for (Axis axis : {Axis::z, Axis::y}) squares = r_.all_reduce(squares, axis, Hiding::never);
-  if (small.has(Axis::x)) {
-    squares = r_.add("norm.x", {squares, small.square_sum(r_, Axis::x)}, Precision::fp32);
-  }
-  const Id x_cut = everywhere(squares, Axis::x);
-  const Id uncut = small.has({}) ? small.square_sum(r_, {}) : -1;
-  const Id y_cut = everywhere(small.square_sum(r_, Axis::y), Axis::y, uncut);
-  return r_.map({functions::norm_factor, "clip_factor", Precision::fp32}, {x_cut, y_cut});
+  return clipping.factor(gradients_.small);
 }
 
 std::vector<Bucket*> Gpt::of_vocabulary() const {

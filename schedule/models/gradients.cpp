@@ -2,9 +2,36 @@
 #include "schedule/models/gradients.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 
 namespace fourfold::inline schedule::inline models {
+
+namespace {
+
+// The axis whose sums wait for the last micro-batch, unless gradients are cut along it.
+constexpr Axis outermost = *token_cuts.begin();
+
+// Axes of one stage along which a gradient owes a sum, innermost first. What the ends of a pipeline
+// owe each other comes last of all.
+std::vector<Axis> owed(const Recorder& r, Id gradient) {
+  return r.value(gradient).shape.sharding.partial.without(Axis::pipe).innermost_first();
+}
+
+bool owes_outermost(const Recorder& r, Id gradient) {
+  return r.value(gradient).shape.sharding.partial.contains(outermost);
+}
+
+// Whether a device updates a piece of the parameter along the axis, and not all of it.
+bool keeps_pieces(const Recorder& r, const Parameter& parameter, Axis axis) {
+  return r.value(parameter.master).shape.sharding.pieces.contains(axis);
+}
+
+Id paid(Recorder& r, Id gradient, Axis axis, const Parameter& parameter, Hiding hiding) {
+  return keeps_pieces(r, parameter, axis) ? r.reduce_scatter(gradient, axis, hiding)
+                                          : r.all_reduce(gradient, axis, hiding);
+}
+
+}  // namespace
 
 Parameter Bucket::weight(Recorder& r, const Label& label, Shape shape, WeightKind kind) const {
   shape.sharding.pieces = {Axis::z};
@@ -42,16 +69,19 @@ void Bucket::give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn,
   if (turn.last) ++last_given_;
   // With ZeRO 2 and 3 the reduction along data is what runs beside the backward pass.
   const Hiding hiding = options.cuts_gradients() ? Hiding::never : Hiding::reduce_scatter;
-  const Shard shard{slot, r.reduce_scatter(gradient, Axis::z, hiding)};
+  for (Axis axis : owed(r, gradient)) {
+    if (axis != outermost) gradient = paid(r, gradient, axis, parameters_[slot], hiding);
+  }
+  const Shard shard{slot, gradient};
   if (!options.cuts_gradients()) return sum_up(r, shard);
   shards_.push_back(shard);
-  if (!options.has_buckets() || shards_.size() == sums_.size()) cut_along_data(r);
+  if (!options.has_buckets() || shards_.size() == sums_.size()) pay_outermost(r);
 }
 
-void Bucket::cut_along_data(Recorder& r) {
+void Bucket::pay_outermost(Recorder& r) {
   std::vector<Id> gradients;
   for (const Shard& shard : shards_) gradients.push_back(shard.gradient);
-  const std::vector<Id> pieces = r.reduce_scatter(gradients, Axis::data, Hiding::reduce_scatter);
+  const std::vector<Id> pieces = r.reduce_scatter(gradients, outermost, Hiding::reduce_scatter);
   for (std::size_t i = 0; i < pieces.size(); ++i) sum_up(r, {shards_[i].slot, pieces[i]});
   shards_.clear();
 }
@@ -70,8 +100,9 @@ void Bucket::sum_up(Recorder& r, const Shard& shard) {
 }
 
 void Bucket::reduce_in_pieces(Recorder& r, const StepOptions& options) {
+  const bool owes = owes_outermost(r, sums_.front());  // or has paid for each micro-batch
   std::vector<Id> pieces, sent;
-  for (std::size_t slot = 0; slot < sums_.size() && !options.cuts_gradients(); ++slot) {
+  for (std::size_t slot = 0; slot < sums_.size() && owes; ++slot) {
     Id sum = sums_[slot];
     if (options.reduce_precision_data() == Precision::bf16) {
       sum = r.map({functions::cast, r.value(sum).label, Precision::bf16}, {sum});
@@ -79,18 +110,18 @@ void Bucket::reduce_in_pieces(Recorder& r, const StepOptions& options) {
     }
     sent.push_back(sum);
     if (options.has_buckets() && slot + 1 < sums_.size()) continue;
-    for (Id piece : r.reduce_scatter(sent, Axis::data, Hiding::data_reduce)) {
+    for (Id piece : r.reduce_scatter(sent, outermost, Hiding::data_reduce)) {
       pieces.push_back(piece);
     }
     r.defer_last();
     sent.clear();
   }
-  reduced_ = r.pack(label_, options.cuts_gradients() ? sums_ : pieces);
+  reduced_ = r.pack(label_, owes ? pieces : sums_);
   r.defer_last();
 }
 
 void Bucket::reduce(Recorder& r, const StepOptions& options) {
-  if (options.cuts_optimizer()) {
+  if (keeps_pieces(r, parameters_.front(), outermost)) {
     reduce_in_pieces(r, options);
     return reduce_ends(r);
   }
@@ -100,7 +131,7 @@ void Bucket::reduce(Recorder& r, const StepOptions& options) {
     reduced_ = r.map({functions::cast, label_, Precision::bf16}, {reduced_});
     r.defer_last();
   }
-  reduced_ = r.all_reduce(reduced_, Axis::data, Hiding::data_reduce);
+  reduced_ = r.all_reduce(reduced_, outermost, Hiding::data_reduce);
   r.defer_last();
   reduce_ends(r);
 }
@@ -111,16 +142,25 @@ void Bucket::reduce_ends(Recorder& r) {
   r.defer_last();
 }
 
+namespace {
+
+std::int64_t elements(const Shape& weight) {
+  return weight.rows.value({}) * weight.cols.value({});
+}
+
+}  // namespace
+
 std::vector<Bucket*> Gradients::buckets_of_block(const Label& label,
-                                                 const std::vector<std::int64_t>& weights) {
-  const std::int64_t all = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+                                                 std::span<const Shape> weights) {
+  std::int64_t all = 0;
+  for (const Shape& weight : weights) all += elements(weight);
   bool fresh = all > room_;
   if (fresh) begin_bucket(label);
   std::vector<Bucket*> buckets;
-  for (std::int64_t elements : weights) {
-    if (options_.has_buckets() && !fresh && elements > room_) begin_bucket(label);
+  for (const Shape& weight : weights) {
+    if (options_.has_buckets() && !fresh && elements(weight) > room_) begin_bucket(label);
     buckets.push_back(&of_blocks_.back());
-    room_ -= elements;
+    room_ -= elements(weight);
     fresh = false;
   }
   return buckets;
@@ -135,8 +175,8 @@ Id Bucket::square_sum(Recorder& r) const {
   return r.reduce({functions::square_sum, label_ + ".norm", Precision::fp32}, {reduced_});
 }
 
-std::size_t SmallGradients::join(std::optional<Axis> axis, const Parameter& parameter) {
-  entries_.push_back({axis, parameter, -1});
+std::size_t SmallGradients::join(const Recorder& r, const Parameter& parameter) {
+  entries_.push_back({r.cuts(parameter.weight), parameter, -1});
   return entries_.size() - 1;
 }
 
@@ -145,54 +185,70 @@ void SmallGradients::give(Recorder& r, std::size_t slot, Id gradient, const Turn
   sum = turn.first ? gradient : r.add(r.value(gradient).label, {sum, gradient}, Precision::fp32);
 }
 
-bool SmallGradients::has(std::optional<Axis> axis) const {
-  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.axis == axis; });
+std::vector<AxisSet> SmallGradients::cuts() const {
+  std::set<AxisSet> sets;
+  for (const Entry& entry : entries_) sets.insert(entry.cuts);
+  std::vector<AxisSet> result(sets.begin(), sets.end());
+  if (!result.empty() && result.front().empty()) std::ranges::rotate(result, result.begin() + 1);
+  return result;
 }
 
-namespace {
-
-std::string pack_name(std::optional<Axis> axis) {
-  return std::string("small.") + (axis ? name(*axis) : "uncut");
+std::string words(AxisSet cuts) {
+  std::string text;
+  for (Axis axis : cuts.innermost_first()) text.append(text.empty() ? "" : "_").append(name(axis));
+  return text.empty() ? "uncut" : text;
 }
 
-}  // namespace
+// What lies in pieces is kept so, each in pieces of its own.
+Id SmallGradients::packed(Recorder& r, AxisSet cuts) const {
+  std::vector<Id> members;
+  Cuts pieces;
+  for (const Entry& entry : entries_) {
+    if (!(entry.cuts == cuts)) continue;
+    members.push_back(entry.sum);
+    pieces = r.value(entry.parameter.master).shape.sharding.pieces;
+  }
+  for (Axis axis : pieces) members = r.reduce_scatter(members, axis, Hiding::never);
+  return r.pack("small." + words(cuts), members);
+}
 
 void SmallGradients::reduce(Recorder& r) {
+  const std::vector<AxisSet> sets = cuts();
   std::vector<Id> packs;
-  std::vector<std::optional<Axis>> axes;
-  for (std::optional<Axis> axis :
-       {std::optional(Axis::x), std::optional(Axis::y), std::optional<Axis>()}) {
-    if (!has(axis)) continue;
-    axes.push_back(axis);
-    std::vector<Id> members;
-    for (const Entry& entry : entries_) {
-      if (entry.axis == axis) members.push_back(entry.sum);
+  for (AxisSet set : sets) packs.push_back(packed(r, set));
+  // All owe what cuts tokens. Where these are cut by x besides, what stands outside the pairs of
+  // products is summed along it, too; and what all heads share.
+  for (Id& pack : packs) {
+    for (Axis axis : owed(r, pack)) {
+      if (!token_cuts.contains(axis)) pack = r.all_reduce(pack, axis, Hiding::never);
     }
-    packs.push_back(r.pack(pack_name(axis), members));
   }
-  // Where tokens are cut by x, what stands outside the pairs of products is summed along it, too;
-  // and what all heads share.
-  for (Id& outside : packs) {
-    if (!r.value(outside).shape.sharding.partial.contains(Axis::x)) continue;
-    outside = r.all_reduce(outside, Axis::x, Hiding::never);
+  for (std::size_t first = 0; first < packs.size(); ++first) {
+    if (reduced_.contains(sets[first])) continue;
+    std::vector<std::size_t> alike;
+    std::vector<Id> members;
+    for (std::size_t i = first; i < packs.size(); ++i) {
+      if (!(r.value(packs[i]).shape.sharding == r.value(packs[first]).shape.sharding)) continue;
+      alike.push_back(i);
+      members.push_back(packs[i]);
+    }
+    Id all = r.pack("small", members);
+    for (Axis axis : owed(r, all)) all = r.all_reduce(all, axis, Hiding::data_reduce);
+    const std::vector<Id> reduced = r.unpack(all);
+    for (std::size_t i = 0; i < alike.size(); ++i) reduced_[sets[alike[i]]] = reduced[i];
   }
-  Id all = r.pack("small", packs);
-  all = r.all_reduce(all, Axis::z, Hiding::data_reduce);
-  all = r.all_reduce(all, Axis::data, Hiding::data_reduce);
-  const std::vector<Id> reduced = r.unpack(all);
-  for (std::size_t i = 0; i < axes.size(); ++i) reduced_[axes[i]] = reduced[i];
 }
 
-Id SmallGradients::square_sum(Recorder& r, std::optional<Axis> axis) const {
-  const std::string label = pack_name(axis) + ".norm";
-  return r.reduce({functions::square_sum, label, Precision::fp32}, {reduced_.at(axis)});
+Id SmallGradients::square_sum(Recorder& r, AxisSet cuts) const {
+  const std::string label = "small." + words(cuts) + ".norm";
+  return r.reduce({functions::square_sum, label, Precision::fp32}, {reduced_.at(cuts)});
 }
 
 void SmallGradients::update(Recorder& r, Id norm_factor) const {
-  for (const auto& [axis, pack] : reduced_) {
+  for (const auto& [cuts, pack] : reduced_) {
     std::vector<Parameter> parameters;
     for (const Entry& entry : entries_) {
-      if (entry.axis == axis) parameters.push_back(entry.parameter);
+      if (entry.cuts == cuts) parameters.push_back(entry.parameter);
     }
     r.update(parameters, pack, norm_factor);
   }

@@ -1,11 +1,12 @@
-// Gradients on their way from a weight product to the optimizer: reduced along z, summed over
-// micro-batches in fp32, reduced along data (with ZeRO in pieces), clipped, applied. Layers join
-// once and give in every backward pass; the sums are the step's, not theirs.
+// Gradients on their way from a weight product to the optimizer: each pays the sums that it owes,
+// innermost axis first, into pieces where its parameter lies so and everywhere else to all. In
+// between it is summed over micro-batches in fp32. Layers join once and give in every backward
+// pass; the sums are the step's, not theirs.
 #pragma once
 
 #include <deque>
 #include <map>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@
 
 namespace fourfold::inline schedule::inline models {
 
-// Parameters whose gradients are all-reduced along data as one: the four weights of a block, unless
-// the options say how large a bucket is.
+// Parameters whose gradients pay along the outermost axis that cuts tokens, data, as one: the four
+// weights of a block, unless the options say how large a bucket is.
 class Bucket {
  public:
   explicit Bucket(Label label, const StepOptions& options = {})
@@ -30,9 +31,10 @@ class Bucket {
 
   // Precision in which the weight product leaves a gradient of this bucket.
   static Precision product_precision(const StepOptions& options);
-  // One micro-batch's gradient of member `slot`, owed along z and data.
+  // One micro-batch's gradient of member `slot`, owed along what cuts tokens. All but the outermost
+  // axis is paid at once.
   void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn, const StepOptions& o);
-  // The last micro-batch's gradients are all given: all-reduce along data, or reduce-scatter.
+  // The last micro-batch's gradients are all given: what they still owe is paid.
   void reduce(Recorder& r, const StepOptions& options);
   // Whether that can be done, and has not been.
   bool complete() const { return last_given_ == sums_.size() && reduced_ == -1; }
@@ -43,12 +45,12 @@ class Bucket {
   }
 
  private:
-  // One micro-batch's gradient of a member, reduced along z.
+  // One micro-batch's gradient of a member, which owes at most along the outermost axis.
   struct Shard {
     std::size_t slot;
     Id gradient;
   };
-  void cut_along_data(Recorder& r);
+  void pay_outermost(Recorder& r);
   void sum_up(Recorder& r, const Shard& shard);
   void reduce_in_pieces(Recorder& r, const StepOptions& options);
   void reduce_ends(Recorder& r);
@@ -57,35 +59,40 @@ class Bucket {
   StepOptions options_;
   std::vector<Parameter> parameters_;
   std::vector<Id> sums_;
-  std::vector<Shard> shards_;   // of a micro-batch, until they are reduced along data
+  std::vector<Shard> shards_;   // of a micro-batch, until they are paid along the outermost axis
   std::size_t last_given_ = 0;  // of the last micro-batch
   bool tied_ = false;
   Id reduced_ = -1;
 };
 
-// Small tensors (biases, norms, positions): replicated along z, so their gradients are summed over
-// micro-batches locally and share one all-reduce along z and one along data for the whole step.
+// Small tensors (biases, norms, positions): most are replicated along what cuts tokens, so their
+// gradients are summed over micro-batches locally and share one all-reduce along each of these axes
+// for the whole step. Those that the same axes cut are a pack.
 class SmallGradients {
  public:
-  // `axis` cuts the columns of the parameter; none: all devices along x and y have all of it.
-  std::size_t join(std::optional<Axis> axis, const Parameter& parameter);
+  std::size_t join(const Recorder& r, const Parameter& parameter);
   void give(Recorder& r, std::size_t slot, Id gradient, const Turn& turn);
   void reduce(Recorder& r);
-  // Whether any are cut along the axis: along y the norms are.
-  bool has(std::optional<Axis> axis) const;
-  // Squares owed along x of the x-cut tensors, along y of the y-cut ones, of uncut ones nowhere.
-  Id square_sum(Recorder& r, std::optional<Axis> axis) const;
+  // The sets of axes that cut a pack; what nothing cuts comes last.
+  std::vector<AxisSet> cuts() const;
+  // Of a pack: owed along exactly the axes that cut it.
+  Id square_sum(Recorder& r, AxisSet cuts) const;
   void update(Recorder& r, Id norm_factor) const;
 
  private:
   struct Entry {
-    std::optional<Axis> axis;
+    AxisSet cuts;
     Parameter parameter;
     Id sum = -1;
   };
+  Id packed(Recorder& r, AxisSet cuts) const;
+
   std::vector<Entry> entries_;
-  std::map<std::optional<Axis>, Id> reduced_;  // packs, by the axis that cuts them
+  std::map<AxisSet, Id> reduced_;  // packs, by the axes that cut them
 };
+
+// "x", "uncut": what a pack of small gradients is called by.
+std::string words(AxisSet cuts);
 
 // All gradients of a step.
 class Gradients {
@@ -96,10 +103,9 @@ class Gradients {
 
   // A bucket of its own.
   Bucket& bucket(Label label) { return own_.emplace_back(std::move(label), options_); }
-  // Those of a block, one for each of its weights, which have so many elements in the model: the
-  // bucket of the block before where that has room for all of them; several where one is too small.
-  std::vector<Bucket*> buckets_of_block(const Label& label,
-                                        const std::vector<std::int64_t>& weights);
+  // Those of a block, one for each of its weights: the bucket of the block before where that has
+  // room for the elements of all of them; several where one is too small.
+  std::vector<Bucket*> buckets_of_block(const Label& label, std::span<const Shape> weights);
   // The next block is not reduced with those before: it comes in other turns.
   void begin_chunk() { room_ = 0; }
   // Of all blocks, in their order.

@@ -4,7 +4,7 @@
 namespace fourfold::inline schedule::inline models {
 
 Shape stream_shape(std::int64_t hidden, const StepOptions& options) {
-  Shape shape{all_tokens, hidden, {{Axis::data, Axis::z}, {Axis::y}, {}, {}, Owed::sum}};
+  Shape shape{all_tokens, hidden, {token_cuts, {Axis::y}, {}, {}, Owed::sum}};
   if (options.sequence_parallel) shape.sharding.rows = shape.sharding.rows.with(Axis::x);
   return shape;
 }
@@ -33,14 +33,19 @@ Id receive_stream(const Recording& in, const Label& label, std::int64_t hidden,
 
 namespace {
 
-// What is cut along data besides is gathered there first; that gather is the one that is hidden.
-Id whole_weight(const Recording& in, const Parameter& parameter, Id weight, Hiding hiding) {
-  if (in.options.gathers_masters() && parameter.master != -1) {
-    const Id master = in.r.all_gather(parameter.master, Axis::z, hiding);
-    return in.r.map(in.stored(functions::cast, in.r.value(parameter.weight).label), {master});
+// Flat pieces put together, the innermost axis first; that gather is the one that is hidden.
+Id whole(const Recording& in, Id weight, Hiding hiding) {
+  const Cuts pieces = in.r.value(weight).shape.sharding.pieces;
+  for (Cuts left = pieces; !left.empty(); left = left.without_innermost()) {
+    weight = in.r.all_gather(weight, left.innermost(), left == pieces ? hiding : Hiding::never);
   }
-  if (!in.options.cuts_weights()) return in.r.all_gather(weight, Axis::z, hiding);
-  return in.r.all_gather(in.r.all_gather(weight, Axis::data, hiding), Axis::z, Hiding::never);
+  return weight;
+}
+
+Id whole_weight(const Recording& in, const Parameter& parameter, Id weight, Hiding hiding) {
+  if (!in.options.gathers_masters() || parameter.master == -1) return whole(in, weight, hiding);
+  const Id master = whole(in, parameter.master, hiding);
+  return in.r.map(in.stored(functions::cast, in.r.value(parameter.weight).label), {master});
 }
 
 // Weights do not change within a step: whoever casts them keeps what comes out.

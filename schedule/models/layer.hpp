@@ -66,7 +66,7 @@ Id receive_stream(const Recording& in, const Label& label, std::int64_t hidden,
 
 // A factor of a product as the step multiplies it: cast to 8 bits, or as it is.
 Id narrowed(const Recording& in, Id factor);
-// A weight that is used whole: gathered along z anew, or once a step.
+// A weight that is used whole: gathered along what cuts it in pieces, anew or once a step.
 Id gathered(const Recording& in, const Parameter& parameter, Hiding hiding);
 // The same of a weight whose products have narrow factors: cast once a step, and gathered so.
 Id gathered_factor(const Recording& in, const Parameter& parameter, Hiding hiding);

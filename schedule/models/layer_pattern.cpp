@@ -89,23 +89,37 @@ std::vector<LayerKind> layer_kinds(const Model& model, std::int64_t first, std::
   return result;
 }
 
-double mean_window(const Model& model) {
-  if (model.layer_pattern.empty()) return static_cast<double>(model.sequence);
-  std::int64_t sum = 0;
-  for (const LayerKind& kind : layer_kinds(model, 0, model.layers)) {
-    sum += kind.window == 0 ? model.sequence : std::min(kind.window, model.sequence);
-  }
-  return static_cast<double>(sum) / static_cast<double>(model.layers);
-}
-
-std::string pattern_of_windows(const std::vector<std::int64_t>& windows) {
+std::string pattern_of(const std::vector<LayerKind>& kinds) {
   std::string pattern;
-  for (std::int64_t window : windows) {
+  for (const LayerKind& kind : kinds) {
     if (!pattern.empty()) pattern += ", ";
     pattern += kind_name;
-    if (window > 0) pattern.append(" ").append(fields[0].key).append("=" + std::to_string(window));
+    for (const LayerField& field : fields) {
+      const std::int64_t value = kind.*field.place;
+      if (value > 0) pattern.append(" ").append(field.key).append("=" + std::to_string(value));
+    }
   }
   return pattern;
+}
+
+ShortStack short_stack(const Model& model) {
+  const std::vector<LayerKind> pattern = kinds_in(model.layer_pattern);
+  const auto period = static_cast<std::int64_t>(pattern.size());
+  ShortStack stack{model, {}};
+  std::vector<LayerKind> kinds;
+  for (std::int64_t place = 0; place < std::min(period, model.layers); ++place) {
+    const LayerKind& kind = pattern[static_cast<std::size_t>(place)];
+    const auto known = std::ranges::find(kinds, kind);
+    const auto number = static_cast<std::size_t>(known - kinds.begin());
+    if (known == kinds.end()) {
+      kinds.push_back(kind);
+      stack.times.push_back(0);
+    }
+    stack.times[number] += (model.layers - place + period - 1) / period;
+  }
+  stack.model.layers = static_cast<std::int64_t>(kinds.size());
+  if (!model.layer_pattern.empty()) stack.model.layer_pattern = pattern_of(kinds);
+  return stack;
 }
 
 }  // namespace fourfold::inline schedule::inline models

@@ -24,10 +24,20 @@ std::string pattern_fault(const std::string& pattern);
 std::vector<LayerKind> kinds_in(const std::string& pattern);
 // The kind of a model's layers that begin with `first`, one after the other.
 std::vector<LayerKind> layer_kinds(const Model& model, std::int64_t first, std::int64_t count);
-// Of all layers, the tokens of a sequence that fit their windows in the mean.
-double mean_window(const Model& model);
+// A pattern of these kinds.
+std::string pattern_of(const std::vector<LayerKind>& kinds);
 
-// A pattern of attention with windows.
-std::string pattern_of_windows(const std::vector<std::int64_t>& windows);
+// A layer of each kind that a model has, and how many of its layers are of that kind: what is
+// counted by layers is recorded of these alone.
+struct ShortStack {
+  Model model;
+  std::vector<std::int64_t> times;  // by layer of `model`
+
+  // What has no layer (-1) is there once.
+  std::int64_t times_of(std::int64_t layer) const {
+    return layer == -1 ? 1 : times[static_cast<std::size_t>(layer)];
+  }
+};
+ShortStack short_stack(const Model& model);
 
 }  // namespace fourfold::inline schedule::inline models

@@ -1,7 +1,5 @@
-// The formulas about a model, and its fields; see model.hpp.
+// Words and fields of a model; see model.hpp.
 #include "schedule/models/model.hpp"
-
-#include <numeric>
 
 #include "schedule/models/layer_pattern.hpp"
 #include "support/field.hpp"
@@ -269,78 +267,6 @@ std::string described(const Model& model) {
   return model.name + " (" + number(model.layers) + " layers, hidden " + number(model.hidden) +
          ", " + number(model.heads) + " heads, " + number(model.sequence) + " tokens, vocabulary " +
          number(model.vocabulary) + (shape.empty() ? "" : ", ") + shape + ")";
-}
-
-std::vector<std::int64_t> product_weights(const Model& model) {
-  const std::int64_t h = model.hidden;
-  return {h * model.qkv_columns(), model.attention_columns() * h, h * model.up_columns(),
-          model.width() * h};
-}
-
-namespace {
-
-// Of a block.
-double weights_in_products(const Model& model) {
-  const std::vector<std::int64_t> weights = product_weights(model);
-  return static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
-}
-
-}  // namespace
-
-double parameter_count(const Model& model) {
-  const auto h = static_cast<double>(model.hidden);
-  const double norm = is_rms(model) ? h : 2 * h;
-  double block = weights_in_products(model) + static_cast<double>(model.norms_of_block()) * norm +
-                 static_cast<double>(model.query_key_scales());
-  if (model.biases) {
-    block += static_cast<double>(model.qkv_columns() + model.up_columns()) + 2 * h;
-  }
-  const double tables = model.tied() ? 1 : 2;
-  const auto positions = static_cast<double>(is_rotary(model) ? 0 : model.sequence);
-  return static_cast<double>(model.layers) * block +
-         (tables * static_cast<double>(model.vocabulary) + positions) * h + norm;
-}
-
-Flops model_flops(const Model& model, std::int64_t sequences, Recompute recompute) {
-  const auto l = static_cast<double>(model.layers);
-  const auto h = static_cast<double>(model.hidden);
-  const auto v = static_cast<double>(model.vocabulary);
-  const auto s = static_cast<double>(model.sequence);
-  const auto b = static_cast<double>(sequences);
-  const bool full = recompute == Recompute::full;
-  const double passes = full ? 96 : 72;
-  const double head = v / ((full ? 16 : 12) * l * h);
-  // Both are exactly 1 of a GPT.
-  const double products = weights_in_products(model) / (12 * h * h);
-  const double attention = static_cast<double>(model.attention_columns()) / h;
-  const double seen = mean_window(model);
-  return {passes * b * s * l * h * h * (products + attention * seen / (6 * h) + head)};
-}
-
-Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options) {
-  if (options.trains()) return model_flops(model, sequences, options.recompute);
-  const PhaseRow& phase = row_of(options.phase);
-  const double forward = model_flops(model, sequences, Recompute::none).value / 3.0;
-  const auto s = static_cast<double>(model.sequence);
-  if (phase.one_token) return {forward / s};
-  if (phase.loss) return {forward};
-  const double of_logits = 2.0 * static_cast<double>(model.hidden) *
-                           static_cast<double>(model.vocabulary) * static_cast<double>(sequences);
-  return {forward - of_logits * (s - 1.0)};
-}
-
-std::string model_flops_convention(const Model& model, const StepOptions& options) {
-  if (options.trains()) return model_flops_convention(model, options.recompute);
-  return model_flops_convention(model, Recompute::none) + ", the forward pass alone";
-}
-
-std::string model_flops_convention(const Model& model, Recompute recompute) {
-  const bool as_gpt = weights_in_products(model) == 12.0 * static_cast<double>(model.hidden) *
-                                                        static_cast<double>(model.hidden) &&
-                      model.attention_columns() == model.hidden;
-  return std::string("Narayanan et al. SC21 eq. 3") +
-         (as_gpt ? "" : " with the block's key-value heads and MLP") +
-         (recompute == Recompute::full ? ", recompute counted" : ", no recompute");
 }
 
 }  // namespace fourfold::inline schedule::inline models

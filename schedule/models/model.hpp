@@ -1,13 +1,10 @@
-// A model as numbers and the shape of its block, the two formulas about it, and its table of
-// fields.
+// A model as numbers and the shape of its block, and its table of fields.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "schedule/program/step_options.hpp"
-#include "support/quantity.hpp"
 
 namespace fourfold::inline support {
 template <typename T>
@@ -78,18 +75,7 @@ struct Model {
   // Of SwiGLU gate and value stand side by side, column by column.
   std::int64_t up_columns() const { return mlp == MlpKind::swiglu ? 2 * width() : width(); }
   bool tied() const { return embeddings == EmbeddingsKind::tied; }
-  // Of what the MLP or attention reads, of what it makes, or of both.
-  std::int64_t norms_of_block() const { return norm_place == NormPlace::both ? 4 : 2; }
-  // Elements of the scales of norms of queries and keys.
-  std::int64_t query_key_scales() const {
-    if (query_key_norm == QueryKeyNormKind::none) return 0;
-    const bool all = query_key_norm == QueryKeyNormKind::all;
-    return (all ? heads + kv_heads() : 2) * head_columns();
-  }
 };
-
-// Elements of the weights of a block that are in products: QKV, projection, up, down.
-std::vector<std::int64_t> product_weights(const Model& model);
 
 // How the block differs from GPT's: "RMS norm, rotary positions, 8 key-value heads, SwiGLU of
 // 14336, no biases, untied embeddings"; empty if it does not.
@@ -116,24 +102,5 @@ const FieldTable<Model>& model_record_fields();
 // Why the model is too large to be counted, as in "layers = 20000, but at most ..."; empty if it is
 // not.
 std::string excess(const Model& model);
-
-// All that is trained. Of a GPT: 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)) (Narayanan et al.,
-// SC21, eq. 2) and the last layer norm's 2 h.
-double parameter_count(const Model& model);
-
-// Model flops of one training step over `sequences` sequences (Narayanan et al., SC21, eq. 3):
-// 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with full recompute counted, 72 and V/(12 l h) without.
-// Attention is counted in full, although a causal kernel skips half. Of other blocks by the same
-// rule: 12 h^2 stands for the weights of a block's products, key-value heads and SwiGLU as they
-// are, and s/(6h) is of the columns of all heads instead of h. In layers with a window s is at most
-// the window.
-Flops model_flops(const Model& model, std::int64_t sequences, Recompute recompute);
-// Of a step with these options: in training, with the recompute they ask for; of an evaluation the
-// forward third; of a prefill that with the logits of each last token alone; of a decoding step
-// that of one token of each sequence, which looks at `sequence` tokens.
-Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options);
-// "Narayanan et al. SC21 eq. 3, recompute counted" or the like: goes next to every flop/s figure.
-std::string model_flops_convention(const Model& model, Recompute recompute);
-std::string model_flops_convention(const Model& model, const StepOptions& options);
 
 }  // namespace fourfold::inline schedule::inline models

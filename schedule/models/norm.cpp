@@ -15,7 +15,7 @@ Norm::Norm(Recorder& r, Label label, const Model& model, SmallGradients& small)
     : kind_(&kind(model.norm)), label_(std::move(label)) {
   parameters_ = r.parameter(label_, {kind_->rows, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}},
                             WeightKind::norm);
-  slot_ = small.join(Axis::y, parameters_);
+  slot_ = small.join(r, parameters_);
 }
 
 std::vector<Id> Norm::with_statistics(const std::vector<Id>& before, const Saved& saved,

@@ -11,7 +11,7 @@ QueryKeyNorm::QueryKeyNorm(Recorder& r, Label label, const Model& model, SmallGr
   const Shape shape = by_head_ ? functions::scales_of_heads(qkv, attributes_)
                                : functions::scales_of_all(qkv, attributes_);
   scales_ = r.parameter(label_, shape, WeightKind::norm);
-  slot_ = small.join(by_head_ ? std::nullopt : std::optional(Axis::x), scales_);
+  slot_ = small.join(r, scales_);
 }
 
 Id QueryKeyNorm::sums(const Recording& in, const Function& function, const char* name,

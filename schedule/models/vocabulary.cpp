@@ -37,7 +37,7 @@ Vocabulary::Vocabulary(Recorder& r, const Model& model, const StepOptions& optio
   positions_ =
       r.parameter("positions", {sequence_, model.hidden, {{}, {Axis::y}, {}, {}, Owed::sum}},
                   WeightKind::matrix);
-  positions_slot_ = gradients.small.join(Axis::y, positions_);
+  positions_slot_ = gradients.small.join(r, positions_);
 }
 
 Vocabulary::Table Vocabulary::table(Recorder& r, const std::string& name, Bucket& bucket) {

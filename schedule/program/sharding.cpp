@@ -20,13 +20,17 @@ std::string Extent::str() const {
   return text.append(" tokens");
 }
 
+std::vector<Axis> AxisSet::innermost_first() const {
+  std::vector<Axis> axes;
+  for (Axis axis : every_axis) {
+    if (contains(axis)) axes.push_back(axis);
+  }
+  return axes;
+}
+
 std::string AxisSet::str() const {
   std::string text = "{";
-  for (Axis axis : every_axis) {
-    if (!contains(axis)) continue;
-    if (text.size() > 1) text += ',';
-    text += name(axis);
-  }
+  for (Axis axis : innermost_first()) text.append(text.size() > 1 ? "," : "").append(name(axis));
   return text + '}';
 }
 

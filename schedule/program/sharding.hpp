@@ -4,16 +4,18 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "schedule/program/extent.hpp"
 #include "schedule/program/process_grid.hpp"
 
 namespace fourfold::inline schedule::inline program {
 
-// Axes without an order: where a reduction is owed.
+// Axes without an order: where a reduction is owed. Sets compare as numbers, x the lowest bit.
 class AxisSet {
  public:
   constexpr AxisSet() = default;
@@ -27,8 +29,10 @@ class AxisSet {
   constexpr AxisSet with(Axis axis) const { return AxisSet(bits_ | bit(axis)); }
   constexpr AxisSet without(Axis axis) const { return AxisSet(bits_ & ~bit(axis)); }
   constexpr AxisSet united(AxisSet other) const { return AxisSet(bits_ | other.bits_); }
-  constexpr bool operator==(const AxisSet&) const = default;
+  constexpr auto operator<=>(const AxisSet&) const = default;
 
+  // As ranks are numbered: x, y, z, data, pipe.
+  std::vector<Axis> innermost_first() const;
   std::string str() const;  // "{z,data}"
 
  private:
@@ -50,9 +54,8 @@ class Cuts {
 
   constexpr bool empty() const { return size_ == 0; }
   constexpr bool contains(Axis axis) const { return set().contains(axis); }
-  constexpr bool innermost_is(Axis axis) const {
-    return size_ > 0 && axes_[static_cast<std::size_t>(size_ - 1)] == axis;
-  }
+  constexpr bool innermost_is(Axis axis) const { return size_ > 0 && innermost() == axis; }
+  constexpr Axis innermost() const { return axes_[static_cast<std::size_t>(size_ - 1)]; }
   // `axis` becomes the innermost.
   constexpr Cuts with(Axis axis) const {
     Cuts result = *this;
@@ -90,6 +93,10 @@ class Cuts {
   std::array<Axis, all_axes.size()> axes_{};
   std::int8_t size_ = 0;
 };
+
+// How the tokens of a micro-batch are shared out, by whole sequences. All who hold words, losses or
+// activations follow it: each part is a copy of the model's, and owes gradients along these axes.
+inline constexpr Cuts token_cuts{Axis::data, Axis::z};
 
 enum class Owed : std::uint8_t { sum, max };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schedule/models/fit.hpp"
+#include "schedule/models/parameter_count.hpp"
 
 namespace fourfold::inline sim::inline cost {
 

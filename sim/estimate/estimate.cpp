@@ -243,7 +243,6 @@ Estimate Estimator::evaluate(const Pipeline& pipeline, const ProcessGrid& grid,
     return result;
   }
   result.counts = mean_count(pipeline, sizes_, grid);
-  result.model_flops = model_flops(question_.model, question_.global_batch, question_.options);
   const GroupShapes shapes = shapes_of(question_, grid, platform_);
   const Target target{grid,
                       shapes,
@@ -270,7 +269,6 @@ void Estimator::add_work(const std::vector<Folded>& stages, const ProcessGrid& g
     counts.push_back(count(stages[i], sizes_[i], grid));
   }
   result.counts = mean(counts);
-  result.model_flops = model_flops(question_.model, question_.global_batch, question_.options);
   result.outcome = estimate_step(program_);
 }
 

@@ -41,8 +41,7 @@ struct Estimate {
   Outcome outcome;
   MemoryUse memory;  // peak per device, without the platform's reserve, on the fullest stage
   std::vector<MemoryUse> stage_memory;
-  Counts counts;      // per device, the mean over the stages
-  Flops model_flops;  // all devices, the published convention
+  Counts counts;  // per device, the mean over the stages
 };
 Estimate estimate_step(const Point& point, const Platform& platform);
 

@@ -8,6 +8,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/models/gpt.hpp"
 #include "schedule/models/layer.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "schedule/models/vocabulary.hpp"
 #include "schedule/order/step.hpp"
 
@@ -50,7 +51,7 @@ std::vector<Bytes> of_other_micro_batches(const SoftwareMemory& memory, const Po
   const Bytes message{width * static_cast<double>(stream.local_elements(grid, quantities))};
   Shape logits = stream;
   logits.cols = padded_vocabulary(question.model, options, grid.extent(Axis::x));
-  logits.sharding = {{Axis::data, Axis::z}, {Axis::x}, {}, {}, Owed::sum};
+  logits.sharding = {token_cuts, {Axis::x}, {}, {}, Owed::sum};
   const Bytes of_last{width * static_cast<double>(logits.local_elements(grid, quantities))};
   const std::int64_t passes = micro_batches * options.chunks;
   for (std::int64_t i = 0; i < stages; ++i) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "platforms/device_memory.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "schedule/order/step.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/estimate.hpp"

@@ -3,6 +3,7 @@
 
 #include "schedule/models/fit.hpp"
 #include "schedule/models/gpt.hpp"
+#include "schedule/models/model_flops.hpp"
 
 namespace fourfold::inline sim::inline question {
 

@@ -23,6 +23,7 @@
 #include "scaling/study/sweep.hpp"
 #include "scaling/text/strategy_results.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -186,7 +187,6 @@ TEST(Findings, AreKeptInBothRecords) {
     one.estimate.memory.peak = {1e9 + place};
     one.estimate.stage_memory = {{{2e9 + place}, {}, {3e8 + place}}, {{1e9}, {}, {2e8}}};
     if (i == 3) one.estimate.stage_memory.resize(1);
-    one.estimate.model_flops = {1e12};
     one.estimate.counts.sent.clear();
     finding.search.feasible.push_back(one);
   }

@@ -10,6 +10,7 @@
 #include "scaling/find/advice.hpp"
 #include "scaling/find/find_answer.hpp"
 #include "scaling/find/reruns.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"

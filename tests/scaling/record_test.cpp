@@ -12,6 +12,7 @@
 #include "scaling/find/find_answer.hpp"
 #include "scaling/records/record_json.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"

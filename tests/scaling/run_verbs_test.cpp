@@ -18,6 +18,7 @@
 #include "scaling/study/study_table.hpp"
 #include "scaling/text/collective_table.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/prose.hpp"
 #include "tests/paths.hpp"

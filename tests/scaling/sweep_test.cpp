@@ -8,6 +8,7 @@
 
 #include "scaling/study/campaign.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 

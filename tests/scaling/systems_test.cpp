@@ -16,6 +16,7 @@
 #include "scaling/systems/rules.hpp"
 #include "scaling/text/point_text.hpp"
 #include "scaling/text/system_text.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"

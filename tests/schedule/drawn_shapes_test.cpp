@@ -3,6 +3,7 @@
 // pass of a step and nothing else. No machine moves these numbers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -163,10 +164,66 @@ TEST(DrawnShapes, MoveEveryOperandAndResultOnce) {
   }
 }
 
+std::vector<Id> members_of(const Program& program, Id id) {
+  const std::vector<Id>& members = program[id].members;
+  return members.empty() ? std::vector{id} : members;
+}
+
+// From a sum of squares to the factor: each is read once, so that nothing is counted twice.
+void expect_read_once_up_to_the_factor(const Program& program, Id squares) {
+  while (true) {
+    const Op* reader = nullptr;
+    for (const Op& op : program.ops) {
+      const auto reads = std::ranges::count(op.inputs, squares);
+      ASSERT_TRUE(reads == 0 || (reads == 1 && reader == nullptr)) << program[squares].label.full();
+      if (reads == 1) reader = &op;
+    }
+    ASSERT_NE(reader, nullptr) << program[squares].label.full();
+    if (reader->is(functions::norm_factor)) return;
+    ASSERT_TRUE(reader->kind == OpKind::add || reader->kind == OpKind::all_reduce);
+    squares = reader->outputs[0];
+  }
+}
+
+// A gradient owes nothing when it comes to its update; its squares are owed along exactly the axes
+// that cut it, and are clipped by once: of a table that two stages hold on the first.
+TEST(DrawnShapes, PayAndClipEveryGradientOnce) {
+  for (std::int64_t number = 0; number < 2 * steps_drawn; ++number) {
+    const DrawnStep step = drawn_shape(number);
+    const std::int64_t stages = step.grid.extent(Axis::pipe);
+    const Stage stage{number / 2 % stages, stages};
+    const Program program = record_step(step.model, step.options, stage);
+    SCOPED_TRACE(words_of(step));
+    std::vector<Id> updated, trained;
+    std::set<Id> gradients, squared;
+    for (const Parameter& parameter : program.parameters) trained.push_back(parameter.first_moment);
+    for (const Op& op : program.ops) {
+      if (op.kind == OpKind::update) {
+        for (const Parameter& parameter : op.updated()) updated.push_back(parameter.first_moment);
+        EXPECT_EQ(program[op.inputs[0]].shape.sharding.partial, AxisSet());
+        const bool elsewhere = stages > 1 && stage.last() && step.model.tied() &&
+                               program[op.inputs[0]].label.full() == "vocabulary.gradients";
+        if (!elsewhere) gradients.insert(op.inputs[0]);
+      }
+      if (!op.is(functions::square_sum)) continue;
+      EXPECT_TRUE(squared.insert(op.inputs[0]).second) << "twice";
+      EXPECT_EQ(program[op.inputs[0]].shape.sharding.partial, AxisSet());
+      const AxisSet owed = program[op.outputs[0]].shape.sharding.partial.without(Axis::pipe);
+      for (Id gradient : members_of(program, op.inputs[0])) {
+        EXPECT_EQ(program[gradient].shape.sharding.cuts(), owed);
+      }
+      expect_read_once_up_to_the_factor(program, op.outputs[0]);
+    }
+    std::ranges::sort(updated);
+    EXPECT_EQ(updated, trained);
+    EXPECT_EQ(squared, gradients);
+  }
+}
+
 // "gemm NN of block.qkv": what an operation does, and to what.
 std::string does(const Program& program, const Op& op) {
-  std::string text = std::string(name(op.kind)) + " " + op.function->name + " " + name(op.form) + " " +
-                     name(op.axis) + " " + std::to_string(op.attributes.sequence);
+  std::string text = std::string(name(op.kind)) + " " + op.function->name + " " + name(op.form) +
+                     " " + name(op.axis) + " " + std::to_string(op.attributes.sequence);
   for (const auto* list : {&op.inputs, &op.outputs}) {
     for (Id id : *list) text += " " + program[id].label.full();
   }

@@ -2,8 +2,11 @@
 // flops of Narayanan et al. in the terms that formula has.
 #include <gtest/gtest.h>
 
+#include "schedule/models/fit.hpp"
 #include "schedule/models/layer_pattern.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_flops.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
 
@@ -118,26 +121,46 @@ TEST(ModelFlops, AgreeWithTheExecutedOnesInTheTermsTheFormulaHas) {
   }
 }
 
-// Key-value heads, heads of their own size and SwiGLU are counted as they are.
-TEST(ModelFlops, OfOtherBlocksAreThoseOfTheirProducts) {
-  for (const Model& model : shapes_of(small_model(3))) {
-    for (Recompute recompute : {Recompute::none, Recompute::full}) {
-      StepOptions options;
-      options.recompute = recompute;
-      const Counts counts = counted(model, options, ProcessGrid(), 4).counts;
-      const double s = number(model.sequence);
-      const double window = mean_window(model);
-      Model plain = model;
-      plain.layer_pattern.clear();
-      const double attention = attention_term(plain, 4, recompute) * window / s;
-      const double ratio =
-          (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * 2 * seen(model) / window;
+// Tokens of a sequence that fit a layer's window, in all layers.
+double windows(const Model& m) {
+  double sum = 0.0;
+  for (const LayerKind& kind : layer_kinds(m, 0, m.layers)) {
+    sum += number(kind.window == 0 ? m.sequence : std::min(kind.window, m.sequence));
+  }
+  return sum;
+}
 
-      EXPECT_NEAR((model_flops(model, 4, recompute).value - attention) / counts.gemm.value, 1, 1e-9)
-          << model.name;
-      EXPECT_NEAR(counts.functions.value / attention, ratio, 1e-9) << model.name;
+// The products of the counted step, and attention by the convention: a forward pass takes 4 flops
+// for each column of all heads, token and other token, masked or not, and backward twice that.
+TEST(ModelFlops, AreTheProductsOfTheCountedStep) {
+  const auto expect = [](const Model& model, const StepOptions& options, double passes) {
+    const std::int64_t read = 4 * tokens_of_sequence(model, options);
+    const Counts counts = counted(folded_step(model, options), ProcessGrid(), read).counts;
+    const double attention =
+        passes * 4 * windows(model) * number(read) * number(model.attention_columns());
+    const double flops = model_flops(model, 4, options).value;
+    EXPECT_NEAR(flops, counts.gemm.value + attention, 1e-12 * flops) << model.name;
+    if (!options.trains()) return;
+    const double executed = (passes + 0.5) * 4 * seen(model) * number(model.layers * read) *
+                            number(model.attention_columns());
+    EXPECT_NEAR(counts.functions.value, executed, 1e-12 * executed) << model.name;
+  };
+  std::vector<Model> models = shapes_of(small_model(3));
+  models.push_back(small_model(5));
+  for (const Model& model : models) {
+    StepOptions options;
+    options.recompute = Recompute::none;
+    expect(model, options, 3);
+    options.recompute = Recompute::full;
+    expect(model, options, 4);
+    for (Phase phase : {Phase::evaluation, Phase::prefill, Phase::decode}) {
+      options.phase = phase;
+      expect(model, options, 1);
     }
   }
+}
+
+TEST(ModelFlops, OfABlockThatIsNoGptsSaySo) {
   EXPECT_EQ(model_flops_convention(as_llama(small_model(1)), Recompute::none),
             "Narayanan et al. SC21 eq. 3 with the block's key-value heads and MLP, no recompute");
 }
@@ -159,6 +182,45 @@ TEST(ModelFlops, NameTheirConvention) {
             "Narayanan et al. SC21 eq. 3, recompute counted");
   EXPECT_EQ(model_flops_convention(model, Recompute::none),
             "Narayanan et al. SC21 eq. 3, no recompute");
+}
+
+// Narayanan et al., SC21, eq. 2: 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), and the last norm's
+// 2 h. Of other blocks the same, with the four products, norms and biases that they have.
+double published_parameters(const Model& m) {
+  const double l = number(m.layers), h = number(m.hidden);
+  const double norm = m.norm == NormKind::rms ? h : 2 * h;
+  const double qkv = number((m.heads + 2 * m.kv_heads()) * m.head_columns());
+  const double up = number(m.mlp == MlpKind::swiglu ? 2 * m.width() : m.width());
+  const double products =
+      h * qkv + number(m.heads * m.head_columns()) * h + h * up + number(m.width()) * h;
+  const double biases = m.biases ? qkv + up + 2 * h : 0;
+  const double norms = (m.norm_place == NormPlace::both ? 4 : 2) * norm;
+  const std::int64_t heads_with_scales = m.query_key_norm == QueryKeyNormKind::none ? 0
+                                         : m.query_key_norm == QueryKeyNormKind::heads
+                                             ? 2
+                                             : m.heads + m.kv_heads();
+  const double scales = number(heads_with_scales * m.head_columns());
+  const double positions = m.position == PositionKind::rotary ? 0 : number(m.sequence);
+  const double tables = (m.tied() ? 1 : 2) * number(m.vocabulary);
+  return l * (products + norms + scales + biases) + (tables + positions) * h + norm;
+}
+
+TEST(ParameterCount, IsThePublishedFormula) {
+  for (const char* name : {"gpt-5b", "gpt-640b", "gpt3-175b"}) {
+    const Model m = read_model(name);
+    const double l = number(m.layers), h = number(m.hidden);
+    const double formula =
+        12 * l * h * h * (1 + 13 / (12 * h) + number(m.vocabulary + m.sequence) / (12 * l * h));
+    EXPECT_NEAR(parameter_count(m) / (formula + 2 * h), 1.0, 1e-15) << name;
+  }
+  for (const std::string& name : known_models()) {
+    EXPECT_EQ(parameter_count(read_model(name)), published_parameters(read_model(name))) << name;
+  }
+  for (std::int64_t layers : {1, 2, 3, 7, 10'000}) {
+    for (const Model& model : shapes_of(small_model(layers))) {
+      EXPECT_EQ(parameter_count(model), published_parameters(model)) << described(model);
+    }
+  }
 }
 
 TEST(ParameterCount, IsWhatTheStepHas) {

@@ -14,6 +14,7 @@
 #include "schedule/models/layer_pattern.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/edits.hpp"
 
 namespace fourfold::tests {

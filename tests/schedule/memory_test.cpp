@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schedule/models/linear.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold::tests {

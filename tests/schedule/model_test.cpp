@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/field.hpp"
 #include "tests/paths.hpp"
 #include "tests/shapes.hpp"

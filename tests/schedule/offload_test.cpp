@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/fold/memory.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/schedule/to_and_fro.hpp"
 

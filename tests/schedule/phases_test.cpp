@@ -7,6 +7,7 @@
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/layer_pattern.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "tests/refusal.hpp"
 #include "tests/schedule/steps.hpp"

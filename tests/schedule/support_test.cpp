@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "schedule/models/model.hpp"
+#include "schedule/models/model_flops.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "schedule/program/channel.hpp"
 #include "support/chrome_trace.hpp"
 #include "support/divisors.hpp"

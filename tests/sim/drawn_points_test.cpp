@@ -29,7 +29,6 @@ TEST(DrawnPoints, AreEstimatedInPartsThatAddUp) {
     const Estimate found = estimate_step(drawn.point, drawn.platform);
     const ExpectedWaiting waiting = expected_waiting(lower(drawn.point, drawn.platform));
     expect_parts_add_up(found.outcome, waiting.of_channels, drawn.words);
-    EXPECT_GT(found.model_flops.value, 0.0);
     for (const MemoryUse& stage : found.stage_memory) {
       EXPECT_LE(stage.peak.value, found.memory.peak.value) << drawn.words;
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/models/model_flops.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/throughput.hpp"
 #include "tests/schedule/steps.hpp"

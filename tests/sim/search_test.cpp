@@ -11,6 +11,7 @@
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/parameter_count.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -11,6 +11,8 @@
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
+#include "schedule/models/model_flops.hpp"
+#include "schedule/models/parameter_count.hpp"
 #include "support/field_json.hpp"
 #include "support/processor_name.hpp"
 #include "support/prose.hpp"

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <utility>
 
 #include "engine/mpi/session.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "schedule/program/sharding.hpp"
 #include "support/random.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
@@ -68,9 +68,9 @@ double fingerprint(const LocalBatch& batch) {
 void expect_same_words(const std::vector<double>& fingerprints, const ProcessGrid& grid) {
   std::vector<std::int64_t> others;
   std::int64_t like = 0;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> firsts;  // by share of sequences
+  std::map<std::int64_t, std::int64_t> firsts;  // by share of sequences
   for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-    const std::pair share{grid.coordinate(rank, Axis::z), grid.coordinate(rank, Axis::data)};
+    const std::int64_t share = token_cuts.part(grid, rank);
     const std::int64_t first = firsts.try_emplace(share, rank).first->second;
     const auto of = [&](std::int64_t r) { return fingerprints[static_cast<std::size_t>(r)]; };
     if (of(rank) == of(first)) continue;

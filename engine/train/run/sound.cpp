@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "schedule/program/sharding.hpp"
+
 namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
@@ -51,7 +53,7 @@ std::string number_text(double number) {
 }
 
 LocalBatch made_up_words(const Model& model, const ProcessGrid& grid, std::int64_t sequences) {
-  const std::int64_t copies = grid.extent(Axis::z) * grid.extent(Axis::data);
+  const std::int64_t copies = token_cuts.parts(grid);
   LocalBatch batch;
   batch.sequences = sequences;
   for (std::int64_t i = 0; i < sequences * model.sequence / copies; ++i) {
