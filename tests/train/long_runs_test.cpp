@@ -1,6 +1,6 @@
 // What a long run must get over: steps whose numbers are unsound or too large, data without
-// targets, and a disk without room; and that none of it changes the numbers of a run without; long
-// because each is a way of its own for a run to go wrong.
+// targets, and a disk without room; and that none of it changes the numbers of a run without;
+// long because each is a way of its own for a run to go wrong.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
