@@ -303,7 +303,7 @@ void StageWalk<T>::wait(const Issue& issue) {
   const auto found = std::find(in_flight_.begin(), in_flight_.end(), issue.id);
   const std::int32_t posted_since = posts_[static_cast<std::size_t>(op.channel)] -
                                     post_number_[static_cast<std::size_t>(issue.id)];
-  if (found == in_flight_.end() || (issue.back != oldest && posted_since != issue.back)) {
+  if (found == in_flight_.end() || (issue.back != oldest_post && posted_since != issue.back)) {
     throw std::logic_error(std::string("lockstep: a wait for what was not started, ") +
                            name(op.kind) + " of " + name_of(op.buffers()[0]));
   }

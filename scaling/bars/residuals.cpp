@@ -25,12 +25,6 @@ std::string family(const std::string& processor) {
   return processor.substr(0, processor.find_first_of("- "));
 }
 
-std::string in_quotes(const std::string& text) {
-  std::string result = "\"";
-  for (char letter : text) result += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return result + '"';
-}
-
 Parallelism read_parallelism(const CellTable& table, std::size_t row) {
   const std::string word = table.cell(row, "parallelism");
   for (Parallelism parallelism : all_parallelisms) {
@@ -81,11 +75,11 @@ Likeness likeness(const ProcessGrid& grid, const StepOptions& options, const Pla
 std::string residuals_csv(const std::vector<Residual>& residuals) {
   std::string text = heading;
   for (const Residual& one : residuals) {
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{:.4f},{},{}\n", in_quotes(one.source), in_quotes(one.id),
-                    in_quotes(one.like.processor), name(one.like.parallelism),
-                    in_quotes(one.like.machine), in_quotes(one.like.system), one.like.devices,
-                    one.ratio, in_quotes(one.choice), in_quotes(one.configuration));
+    text += fmt::format("{},{},{},{},{},{},{},{:.4f},{},{}\n", quoted_cell(one.source),
+                        quoted_cell(one.id), quoted_cell(one.like.processor),
+                        name(one.like.parallelism), quoted_cell(one.like.machine),
+                        quoted_cell(one.like.system), one.like.devices, one.ratio,
+                        quoted_cell(one.choice), quoted_cell(one.configuration));
   }
   return text;
 }

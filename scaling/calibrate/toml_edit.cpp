@@ -123,15 +123,15 @@ std::string written_anew(const toml::table& whole, const std::string& table,
   return text.str();
 }
 
+bool begins_with(const TomlPath& path, const TomlPath& beginning) {
+  return path.size() >= beginning.size() &&
+         std::equal(beginning.begin(), beginning.end(), path.begin());
+}
+
 }  // namespace
 
 std::vector<TomlStatement> toml_statements(const std::string& text) {
   return Scanner(text).statements();
-}
-
-bool begins_with(const TomlPath& path, const TomlPath& beginning) {
-  return path.size() >= beginning.size() &&
-         std::equal(beginning.begin(), beginning.end(), path.begin());
 }
 
 std::string with_tables(const std::string& text, const std::string& table,

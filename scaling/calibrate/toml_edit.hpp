@@ -21,8 +21,6 @@ struct TomlStatement {
 // Of a text that is valid TOML, in their order.
 std::vector<TomlStatement> toml_statements(const std::string& text);
 
-bool begins_with(const TomlPath& path, const TomlPath& beginning);
-
 // The text with other tables below `table`, however they were written: as headers, dotted keys or
 // inline. `tables` is the new text, which begins with a header; what stands below a key of `kept`
 // stays. Throws toml::parse_error on what is no TOML.

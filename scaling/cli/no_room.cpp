@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "platforms/device_memory.hpp"
@@ -60,8 +61,7 @@ nlohmann::json json_of(const Shortage& shortage, const Platform& platform, const
           {"ways_out", ways}};
 }
 
-}  // namespace
-
+// The command that was typed with other words for these flags; a flag without a word is left out.
 std::string typed_again(const CLI::App& verb, const std::map<std::string, std::string>& instead) {
   std::string text = "fourfold " + verb.get_name();
   for (const CLI::Option* option : verb.get_options()) {
@@ -81,6 +81,8 @@ std::string typed_again(const CLI::App& verb, const std::map<std::string, std::s
   }
   return text;
 }
+
+}  // namespace
 
 // The size of micro-batches is another on other grids: their number is typed instead.
 WayTyped typed_in(const CLI::App& verb) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -16,9 +15,6 @@ class App;
 }
 
 namespace fourfold::inline scaling::inline cli {
-
-// The command that was typed with other words for these flags; a flag without a word is left out.
-std::string typed_again(const CLI::App& verb, const std::map<std::string, std::string>& instead);
 
 // How a way out is typed; the verb's flags must outlive it.
 using WayTyped = std::function<std::string(const WayOut&)>;

@@ -115,9 +115,29 @@ StoppingRule rule_for(const Question& question, StoppingRule rule) {
   return rule;
 }
 
-Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRule& stated,
+// A tuning takes effect where it can; refused is what none of the grids can use, in the words of
+// the first. Placements by devices say in how many nodes groups lie.
+void refuse_idle_tuning(Question asked, const StepOptions& options, const SearchResult& search,
+                        const Platform& platform) {
+  asked.options = options;
+  std::string first;
+  std::vector<ProcessGrid> seen;
+  for (const Candidate& candidate : search.feasible) {
+    if (std::ranges::count(seen, candidate.grid) > 0) continue;
+    seen.push_back(candidate.grid);
+    const std::string why =
+        idle_tuning(point_of(asked, candidate.grid, candidate.micro_batches), platform);
+    if (why.empty()) return;
+    if (first.empty()) first = why;
+  }
+  throw FindingFailed(first);
+}
+
+// What is found where ranks and links are alike.
+Finding find_uniform(const Question& stated, Fidelity fidelity, const StoppingRule& stated_rule,
                      const ProgressWatch& watch) {
-  const StoppingRule rule = rule_for(asked, stated);
+  const Question asked = uniform(stated);
+  const StoppingRule rule = rule_for(asked, stated_rule);
   const Platform platform = read_platform(asked.platform, asked.scales, asked.software);
   const double share = search_share(asked, fidelity);
   Settled found = settled(asked, platform, [&](const std::string& activity, double done) {
@@ -127,6 +147,7 @@ Finding find_uniform(const Question& asked, Fidelity fidelity, const StoppingRul
   Finding finding;
   finding.options = question.options;
   finding.search = std::move(found.search);
+  refuse_idle_tuning(stated, finding.options, finding.search, platform);
   if (fidelity == Fidelity::estimated) return finding;
 
   const std::vector<double> estimated = estimated_seconds(finding);
@@ -177,6 +198,7 @@ void refuse_early(const Question& question, Fidelity fidelity, const Platform& p
     }
     const Mapping mapping = mapping_of(point, platform);
     compute_factors(point, mapping);
+    refuse_idle_jitter(question.what_ifs, platform);
     const Topology topology(platform, mapping.nodes(platform.node.devices),
                             folded_step(point.model, point.options).channels.size());
     const WhatIfs& what_ifs = question.what_ifs;
@@ -201,17 +223,12 @@ Finding find_answer(const Question& asked, Fidelity fidelity, const StoppingRule
                                                  detail != DetailWanted::none);
   const double share = once_more ? uniform_share : 1.0;
   Finding finding = find_uniform(
-      uniform(asked), fidelity, rule,
+      asked, fidelity, rule,
       [&](const std::string& activity, double done) { watch(activity, done * share); });
   const Candidate& best = finding.best();
   Question question = asked;
   question.options = finding.options;
   const Point point = point_of(question, best.grid, best.micro_batches);
-  try {
-    refuse_idle_what_ifs(point, platform);
-  } catch (const std::invalid_argument& error) {
-    throw FindingFailed(error.what());
-  }
   if (!once_more) return finding;
   const std::string activity =
       alike ? "simulating the best grid once more" : "simulating with what-ifs";

@@ -18,6 +18,7 @@
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/model_flops.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "support/scratch_folder.hpp"
@@ -40,8 +41,8 @@ class Scratch {
 // As the schedule counts them, of the stage that needs most memory; sent bytes of the first.
 void add_counts(Record& record) {
   const Point& point = record.point;
-  const std::vector<Folded> stages =
-      folded_stages(point.model, point.options, point.grid.extent(Axis::pipe));
+  const std::vector<Folded> stages = folded_stages(
+      point.model, in_effect(point.options, point.grid), point.grid.extent(Axis::pipe));
   std::vector<Counts> counts;
   for (const Folded& folded : stages) {
     LocalSizes sizes;

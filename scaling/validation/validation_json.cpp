@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "scaling/bars/error_bar.hpp"
+#include "scaling/words/cell_table.hpp"
 #include "scaling/words/text_table.hpp"
 #include "sim/question/point_json.hpp"
 #include "sim/question/provenance.hpp"
@@ -123,12 +124,6 @@ ordered_json json_of(const LeaveOut& intervals) {
           {"wrong", wrong_with(intervals)}, {"sources", sources}};
 }
 
-std::string in_quotes(const std::string& text) {
-  std::string result = "\"";
-  for (char letter : text) result += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return result + '"';
-}
-
 }  // namespace
 
 std::string validation_json(const std::vector<SetResult>& results, const LeaveOut& intervals) {
@@ -160,11 +155,11 @@ std::string validation_csv(const std::vector<SetResult>& results) {
                               outcome.bubble.value, one.projection->memory.value);
       }
       text += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{}\n", result.set.name, in_quotes(one.one.study),
-          in_quotes(one.one.id), in_quotes(question.platform), question.devices, in_quotes(grid),
-          micro_batches, name(result.fidelity),
+          "{},{},{},{},{},{},{},{},{},{},{},{},{}\n", result.set.name, quoted_cell(one.one.study),
+          quoted_cell(one.one.id), quoted_cell(question.platform), question.devices,
+          quoted_cell(grid), micro_batches, name(result.fidelity),
           one.one.is_published() ? fmt::format("{:.6g}", one.one.published.value) : "", numbers,
-          in_quotes(one.one.in_sample), in_quotes(one.one.stand_in), in_quotes(one.why_not));
+          quoted_cell(one.one.in_sample), quoted_cell(one.one.stand_in), quoted_cell(one.why_not));
     }
   }
   return text;

@@ -55,6 +55,12 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 }  // namespace
 
+std::string quoted_cell(const std::string& text) {
+  std::string result = "\"";
+  for (char letter : text) result += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return result + '"';
+}
+
 CellTable::CellTable(const std::string& path) : path_(path) {
   std::istringstream file(read_text_file(path, "the runs in"));
   std::int64_t number = 0;

@@ -9,6 +9,9 @@
 
 namespace fourfold::inline scaling::inline words {
 
+// A cell of any text, as such a table is written.
+std::string quoted_cell(const std::string& text);
+
 // Remarks are lines "#! key: value"; other lines that start with # are for readers only.
 class CellTable {
  public:

@@ -49,6 +49,22 @@ json json_of(const toml::node& node, const std::string& pointer, const Place& pl
   refuse_line(place.path, node.source().begin.line, "dates and times have no meaning here");
 }
 
+// Sentences of JsonObject in TOML's words: tables, not objects.
+std::string in_words_of_toml(std::string sentence) {
+  const std::pair<const char*, const char*> words[]{
+      {"a JSON object is expected, not boolean", "a table is expected, not true or false"},
+      {"a JSON object is expected, not array", "a table is expected, not a list"},
+      {"a JSON object is expected, not string", "a table is expected, not text"},
+      {"a JSON object is expected, not number", "a table is expected, not a number"}};
+  for (const auto& [json_words, toml_words] : words) {
+    const std::size_t found = sentence.find(json_words);
+    if (found != std::string::npos) {
+      sentence.replace(found, std::string(json_words).size(), toml_words);
+    }
+  }
+  return sentence;
+}
+
 }  // namespace
 
 json read_toml(const std::string& path, TomlLines* lines) {
@@ -84,21 +100,6 @@ int line_of(const TomlLines& lines, const std::string& pointer, const std::strin
   }
   const auto own = lines.find(pointer);
   return own == lines.end() ? 1 : own->second.line;
-}
-
-std::string in_words_of_toml(std::string sentence) {
-  const std::pair<const char*, const char*> words[]{
-      {"a JSON object is expected, not boolean", "a table is expected, not true or false"},
-      {"a JSON object is expected, not array", "a table is expected, not a list"},
-      {"a JSON object is expected, not string", "a table is expected, not text"},
-      {"a JSON object is expected, not number", "a table is expected, not a number"}};
-  for (const auto& [json_words, toml_words] : words) {
-    const std::size_t found = sentence.find(json_words);
-    if (found != std::string::npos) {
-      sentence.replace(found, std::string(json_words).size(), toml_words);
-    }
-  }
-  return sentence;
 }
 
 void located(const TomlLines& lines, const std::string& pointer,

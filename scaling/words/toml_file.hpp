@@ -25,9 +25,6 @@ nlohmann::json read_toml(const std::string& path, TomlLines* lines = nullptr);
 // own.
 int line_of(const TomlLines& lines, const std::string& pointer, const std::string& sentence);
 
-// Sentences of JsonObject in TOML's words: tables, not objects.
-std::string in_words_of_toml(std::string sentence);
-
 // A sentence that begins with its line.
 struct AtLine : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -2,6 +2,7 @@
 // which algorithms do them. Whoever treats kinds differently asks the row.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -80,11 +81,12 @@ struct KindRow {
   Motion motion;
   AlgorithmSet algorithms;
 
-  constexpr bool reduces() const { return motion == Motion::around && brings == Portion::whole; }
-  constexpr bool spreads() const { return motion == Motion::around && gets == Portion::whole; }
+  constexpr bool goes_around() const { return motion == Motion::around; }
+  constexpr bool reduces() const { return goes_around() && brings == Portion::whole; }
+  constexpr bool spreads() const { return goes_around() && gets == Portion::whole; }
   constexpr int passes() const { return reduces() && spreads() ? 2 : 1; }
   // Some member sends all of its buffer; else all but their own part, once a pass.
-  constexpr bool sends_whole() const { return motion != Motion::around && motion != Motion::pairs; }
+  constexpr bool sends_whole() const { return !goes_around() && motion != Motion::pairs; }
 };
 
 namespace rows {
@@ -134,11 +136,20 @@ inline constexpr std::array table{
             Motion::neighbours,
             {pairwise}},
 };
+// A kind's number is its place, and those that go around come first.
+static_assert([] {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].kind != static_cast<CollectiveKind>(i)) return false;
+  }
+  return true;
+}());
+static_assert(std::ranges::is_partitioned(table, &KindRow::goes_around));
 }  // namespace rows
 
 inline constexpr std::span<const KindRow> collective_rows{rows::table};
 // Those that go around, which libraries are measured by and tuned for.
-inline constexpr std::span<const KindRow> around_rows = collective_rows.first(3);
+inline constexpr std::span<const KindRow> around_rows = collective_rows.first(
+    static_cast<std::size_t>(std::ranges::count_if(rows::table, &KindRow::goes_around)));
 
 constexpr const KindRow& row_of(CollectiveKind kind) {
   return rows::table[static_cast<std::size_t>(kind)];

@@ -34,6 +34,8 @@ bool moves(const OpClass& op, const LocalSizes& sizes);
 // HBM traffic, as the function's description says: every operand is read and every result written
 // once, but for lookups.
 Bytes op_traffic(const OpClass& op, const LocalSizes& sizes);
+// That of one of its products of heads.
+Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product);
 // What an operation moves between the device and its host's memory: a copy one way, an update as
 // much each way, in buckets.
 struct HostTraffic {
@@ -42,8 +44,6 @@ struct HostTraffic {
   Bytes sum() const { return to_device + to_host; }
 };
 HostTraffic host_traffic(const OpClass& op, const LocalSizes& sizes);
-// That of one of its products of heads.
-Bytes product_traffic(const OpClass& op, const LocalSizes& sizes, const HeadProduct& product);
 
 struct Counts {
   std::vector<Channel> channels;

@@ -275,7 +275,7 @@ class Folder {
 
   // Channels are FIFO: whoever waited for a post has waited for all before it.
   bool known_complete(ChannelNumber channel, std::int32_t back) {
-    if (back == oldest) return false;
+    if (back == oldest_post) return false;
     const std::int32_t post = posts_[static_cast<std::size_t>(channel)] - back;
     std::int32_t& waited = waited_[static_cast<std::size_t>(channel)];
     if (post <= waited) return true;

@@ -253,7 +253,7 @@ class Issuer {
     const std::int32_t back =
         posts_[static_cast<std::size_t>(op.channel)] - post_number_[static_cast<std::size_t>(i)];
     const bool ahead = queued() && op.kind == OpKind::receive;
-    stream.push_back({IssueKind::wait, i, ahead ? oldest : back, {}, {}});
+    stream.push_back({IssueKind::wait, i, ahead ? oldest_post : back, {}, {}});
     for (Id output : op.outputs) arrival(output) = arrived;
   }
 

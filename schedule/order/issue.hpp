@@ -10,18 +10,15 @@ namespace fourfold::inline schedule::inline order {
 
 enum class IssueKind : std::uint8_t { compute, start, wait, allocate, release, choose };
 
-// Instead of a wait's `back`: the oldest post of the channel that nobody has waited for. How many
-// messages have been posted ahead depends on the turns that a ready-queue has chosen.
-inline constexpr std::int32_t oldest = -1;
-
 // A buffer of a collective exists only where the collective does something.
 enum class Existence : std::uint8_t { always, if_cut, if_uncut };
 
 struct Issue {
   IssueKind kind = IssueKind::compute;
   std::int32_t id = 0;  // allocate, release: value; others: operation
-  std::int32_t back =
-      0;  // wait: posts on the channel since the one that is waited for, or `oldest`
+  // wait: posts on the channel since the one that is waited for; or oldest_post, as how many
+  // messages have been posted ahead depends on the turns that a ready-queue has chosen
+  std::int32_t back = 0;
   Existence existence = Existence::always;  // allocate, release
   Axis axis = Axis::x;                      // ... of the collective that `existence` speaks of
 

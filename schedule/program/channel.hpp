@@ -48,6 +48,10 @@ inline bool in_order(const Channel& first, const Channel& second) {
 // Index into the channels that a program declares.
 using ChannelNumber = std::int32_t;
 
+// Instead of how many posts ago one was that is waited for: the oldest post of the channel that
+// nobody has waited for.
+inline constexpr std::int32_t oldest_post = -1;
+
 // Members of a channel's groups.
 std::int64_t members(const Channel& channel, const ProcessGrid& grid);
 // The coordinates along the axis of the group that `coordinate` is in, the sender of a message

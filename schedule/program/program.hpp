@@ -109,12 +109,20 @@ constexpr bool is_host_copy(OpKind kind) {
 }
 // Of a collective or a message.
 constexpr CollectiveKind collective_of(OpKind kind) {
-  if (kind <= OpKind::all_reduce) {
-    return static_cast<CollectiveKind>(static_cast<int>(kind) -
-                                       static_cast<int>(OpKind::all_gather));
+  switch (kind) {
+    case OpKind::all_gather:
+      return CollectiveKind::all_gather;
+    case OpKind::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case OpKind::all_reduce:
+      return CollectiveKind::all_reduce;
+    case OpKind::all_to_all:
+      return CollectiveKind::all_to_all;
+    case OpKind::broadcast:
+      return CollectiveKind::broadcast;
+    default:
+      return CollectiveKind::send;
   }
-  if (kind == OpKind::all_to_all) return CollectiveKind::all_to_all;
-  return kind == OpKind::broadcast ? CollectiveKind::broadcast : CollectiveKind::send;
 }
 // Whether a collective leaves its result where its operand was.
 constexpr bool works_in_place(OpKind kind) {

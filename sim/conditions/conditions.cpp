@@ -93,16 +93,18 @@ Jitter jitter_of(const WhatIfs& what_ifs) {
   return Jitter(what_ifs.jitter_percent / 100.0, what_ifs.seed);
 }
 
-void refuse_idle_what_ifs(const Point& point, const Platform& platform) {
+void refuse_idle_jitter(const WhatIfs& what_ifs, const Platform& platform) {
   const Processor& processor = platform.processor;
-  if (point.what_ifs.draws_spreads && processor.spread + processor.repetition_spread == 0.0) {
-    throw std::invalid_argument(fmt::format(
-        "the jitter of the machine cannot take effect: {} says neither processor.spread nor "
-        "processor.repetition_spread",
-        platform.name));
-  }
+  if (!what_ifs.draws_spreads || processor.spread + processor.repetition_spread > 0.0) return;
+  throw std::invalid_argument(fmt::format(
+      "the jitter of the machine cannot take effect: {} says neither processor.spread nor "
+      "processor.repetition_spread",
+      platform.name));
+}
+
+std::string idle_tuning(const Point& point, const Platform& platform) {
   const CollectiveTuning& tuning = point.what_ifs.collective;
-  if (!tuning.algorithm) return;
+  if (!tuning.algorithm) return "";
   const GroupShapes shapes = group_shapes(point, platform);
   const std::int64_t stages = point.grid.extent(Axis::pipe);
   for (const Folded& folded :
@@ -110,16 +112,15 @@ void refuse_idle_what_ifs(const Point& point, const Platform& platform) {
     for (const CollectiveClass& one : folded.collectives) {
       const Channel& channel = folded.channels[static_cast<std::size_t>(one.channel)];
       const GroupShape shape = group_shape(channel, shapes, platform.node.devices);
-      if (applies(tuning, one.kind, shape)) return;
+      if (applies(tuning, one.kind, shape)) return "";
     }
   }
-  throw std::invalid_argument(fmt::format(
+  return fmt::format(
       "the collective algorithm '{}' cannot take effect on grid {}: no group of it on {} can use "
-      "it "
-      "or would use anything else{}",
+      "it or would use anything else{}",
       name(tuning), point.grid.str(), platform.name,
       tuning.algorithm == CollectiveAlgorithm::tree ? "; a tree needs an all-reduce over nodes"
-                                                    : ""));
+                                                    : "");
 }
 
 }  // namespace fourfold::inline sim::inline conditions

@@ -1,6 +1,7 @@
 // What the what-ifs of a point mean for each rank of its job on its platform.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "platforms/mapping.hpp"
@@ -17,8 +18,10 @@ Mapping mapping_of(const Point& point, const Platform& platform);
 std::vector<double> compute_factors(const Point& point, const Mapping& mapping);
 Jitter jitter_of(const WhatIfs& what_ifs);
 
-// Throws std::invalid_argument with a sentence if the tuning of collectives can change none of the
-// point's, or the machine says no spreads that could be drawn.
-void refuse_idle_what_ifs(const Point& point, const Platform& platform);
+// Throws std::invalid_argument with a sentence if the machine says no spreads that could be drawn.
+void refuse_idle_jitter(const WhatIfs& what_ifs, const Platform& platform);
+// Why the tuning of collectives can change none of the point's; empty if it can, or is none. Who
+// looks at several grids lets those do without it that cannot use it.
+std::string idle_tuning(const Point& point, const Platform& platform);
 
 }  // namespace fourfold::inline sim::inline conditions

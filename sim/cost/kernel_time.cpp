@@ -132,18 +132,17 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
 
 namespace {
 
-// The kernels of one operation on one processor, with one software.
+// The kernels of one operation on one machine.
 class Kernels {
  public:
-  Kernels(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
-          const Software& software, double longer)
-      : op_(op), sizes_(sizes), processor_(processor), software_(software), longer_(longer) {}
-
-  // Of a machine that computes in fp32 at this part of its rates.
-  void set_fp32_rate(double rate) { fp32_rate_ = rate; }
-  // Whose rates of what is no product count.
-  void set_machine(const Platform& platform) { machine_ = &platform; }
-  bool in_fp32() const { return !op_.reads.empty() && width(0) == 4.0; }
+  Kernels(const OpClass& op, const LocalSizes& sizes, const Platform& machine, double longer)
+      : op_(op),
+        sizes_(sizes),
+        machine_(machine),
+        processor_(machine.processor),
+        software_(machine.software),
+        pace_(in_fp32() ? longer / fp32_rate(machine) : longer),
+        longer_(longer) {}
 
   Seconds time() const {
     if (!op_.function->products.empty()) return products() + beside();
@@ -204,8 +203,7 @@ class Kernels {
     return sum;
   }
 
-  // What is over a rate in 16 bits: the device's own pace, and fp32.
-  double pace() const { return longer_ / (in_fp32() ? fp32_rate_ : 1.0); }
+  bool in_fp32() const { return !op_.reads.empty() && width(0) == 4.0; }
 
   Seconds computing() const {
     if (op_.kind == OpKind::gemm) {
@@ -218,36 +216,34 @@ class Kernels {
       if (width(0) == 1.0) {
         const double scales =
             op_.function == &functions::mx_product ? processor_.mxfp8_over_fp8.value_or(1.0) : 1.0;
-        return op_flops(op_, sizes_) / (gemm_rate(processor_.gemm_fp8, m, k, n) * scales) * pace();
+        return op_flops(op_, sizes_) / (gemm_rate(processor_.gemm_fp8, m, k, n) * scales) * pace_;
       }
       const ProductGrid& grid = processor_.products[static_cast<std::size_t>(op_.form)];
       if (!grid.empty()) {
         // Of a first factor that is stored transposed, rows are what is summed over.
         const bool transposed = op_.form == GemmForm::tn;
         return op_flops(op_, sizes_) / gemm_rate(grid, transposed ? k : m, transposed ? m : k, n) *
-               pace();
+               pace_;
       }
       const bool whole = !processor_.tiles || (aligned(number(sizes_.cols[a]), width(0)) &&
                                                aligned(number(sizes_.cols[b]), width(1)));
       return op_flops(op_, sizes_) / gemm_rate(processor_.gemm, m, k, n) *
-             layout_penalty(op_.form) * (pace() / (whole ? 1.0 : unaligned_rate));
+             layout_penalty(op_.form) * (pace_ / (whole ? 1.0 : unaligned_rate));
     }
     const Arithmetic work = op_arithmetic(op_, sizes_);
     const Flops matrix{work.matrix};
-    const Seconds of_matrix =
-        matrix > Flops{} ? matrix / function_rate(matrix) * pace() : Seconds{};
+    const Seconds of_matrix = matrix > Flops{} ? matrix / function_rate(matrix) * pace_ : Seconds{};
     const Flops others{std::max(work.vector, work.special * flops_of_special)};
     if (!(others > Flops{})) return of_matrix;
     return std::max(of_matrix, others / known_vector_rate() * longer_);
   }
 
   FlopsPerSecond known_vector_rate() const {
-    const auto rate = machine_ == nullptr ? std::nullopt : fp32_products(*machine_);
-    if (rate) return *rate;
+    if (const auto rate = fp32_products(machine_)) return *rate;
     throw std::invalid_argument(
         fmt::format("{} computes outside products, and {} does not say how fast: it needs "
                     "processor.fp32_Tflops",
-                    op_.function->name, machine_ == nullptr ? "this machine" : machine_->name));
+                    op_.function->name, machine_.name));
   }
 
   // Where nobody has measured a function, its flops take as long as those of one product of as much
@@ -267,7 +263,7 @@ class Kernels {
     Seconds sum;
     for (const HeadProduct& product : all) {
       const FlopsPerSecond rate = batched_rate(processor_, shape_of(product, of_each));
-      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * pace()),
+      sum += launched(std::max(of_each / rate * (layout_penalty(product.form) * pace_),
                                moving(product_traffic(op_, sizes_, product))));
     }
     return sum;
@@ -308,27 +304,18 @@ class Kernels {
 
   const OpClass& op_;
   const LocalSizes& sizes_;
+  const Platform& machine_;
   const Processor& processor_;
   const Software& software_;
+  double pace_;    // what is over a rate in 16 bits: the device's own pace, and fp32
   double longer_;  // than the median device
-  double fp32_rate_ = 1.0;
-  const Platform* machine_ = nullptr;
 };
 
 }  // namespace
 
-Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
-                    const Software& software) {
-  return moves(op, sizes) ? Kernels(op, sizes, processor, software, 1.0).time() : Seconds{};
-}
-
 Seconds kernel_time_on(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                        double longer) {
-  if (!moves(op, sizes)) return {};
-  Kernels kernels(op, sizes, platform.processor, platform.software, longer);
-  if (kernels.in_fp32()) kernels.set_fp32_rate(fp32_rate(platform));
-  kernels.set_machine(platform);
-  return kernels.time();
+  return moves(op, sizes) ? Kernels(op, sizes, platform, longer).time() : Seconds{};
 }
 
 Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Platform& platform,

@@ -32,12 +32,8 @@ FlopsPerSecond attention_rate(const Processor& processor, const Software& softwa
 // host takes to dispatch it. Views take no time. What the software says about a function counts;
 // one that it does not mention is one kernel that moves every operand once. What a function
 // computes takes time by class, each of which has units of its own: the longest counts. Products of
-// heads are as many kernels.
-Seconds kernel_time(const OpClass& op, const LocalSizes& sizes, const Processor& processor,
-                    const Software& software);
-
-// The same where a device takes `longer` times as long for products and attention as the median
-// one, fp32 at the machine's own rate.
+// heads are as many kernels. The device takes `longer` times as long for products and attention as
+// the median one.
 Seconds kernel_time_on(const OpClass& op, const LocalSizes& sizes, const Platform& platform,
                        double longer);
 

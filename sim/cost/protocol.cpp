@@ -241,9 +241,4 @@ CollectiveChoice choose_collective(const CollectiveLibrary& library, const Colle
   return untuned(library, task);
 }
 
-CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,
-                               GroupShape shape, BytesPerSecond link_rate) {
-  return choose_collective(library, kind, buffer, shape, link_rate).cost;
-}
-
 }  // namespace fourfold::inline sim::inline cost

@@ -53,10 +53,6 @@ CollectiveChoice forced_collective(const CollectiveLibrary& library, CollectiveA
 CollectiveChoice choose_collective(const CollectiveLibrary& library, const CollectiveTask& task,
                                    const CollectiveTuning& tuning);
 
-// The cost alone. cost.work counts bytes on the wire, with flags.
-CollectiveCost collective_cost(const CollectiveLibrary& library, CollectiveKind kind, Bytes buffer,
-                               GroupShape shape, BytesPerSecond link_rate);
-
 // What the collective and kernels beside it lose to each other.
 Interference interference_of(const Platform& platform, const CollectiveChoice& choice);
 

@@ -59,9 +59,6 @@ inline BytesPerSecond rate_alone(const TimedCollective& collective) {
   return collective.cost.work / (collective.uncontended - collective.cost.delay);
 }
 
-// Instead of a wait's `back`: the oldest post of the channel that nobody has waited for.
-inline constexpr std::int32_t oldest_post = -1;
-
 // One step of the issue stream. Channels are FIFO, so a wait names its collective as "the back-th
 // most recent post on the channel" (0 = the most recent): the same in every repetition of a loop
 // body.

@@ -133,7 +133,7 @@ fourfold::ReplayAnswer answer(const std::string& question, const Order& order) {
   const fourfold::Point point = fourfold::point_from_json(question);
   const fourfold::Platform platform =
       fourfold::read_platform(point.platform, point.scales, point.software);
-  fourfold::refuse_idle_what_ifs(point, platform);
+  fourfold::refuse_idle_jitter(point.what_ifs, platform);
   fourfold::ReplayOptions options;
   options.extent = order.extent;
   options.carrier = order.carrier;
@@ -164,7 +164,7 @@ std::string listing_of(const std::string& question) {
   const fourfold::Point point = fourfold::point_from_json(question);
   const fourfold::Platform platform =
       fourfold::read_platform(point.platform, point.scales, point.software);
-  fourfold::refuse_idle_what_ifs(point, platform);
+  fourfold::refuse_idle_jitter(point.what_ifs, platform);
   fourfold::WhatIfs without_slow = point.what_ifs;
   without_slow.slow_devices = {};
   if (!without_slow.uniform()) {

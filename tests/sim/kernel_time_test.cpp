@@ -54,8 +54,12 @@ Kernel product(GemmForm form, std::int64_t m, std::int64_t k, std::int64_t n) {
   return kernel;
 }
 
-double seconds(const Kernel& kernel, const Processor& p) {
-  return kernel_time(kernel.op, kernel.sizes, p, {}).value;
+// On the median device of a machine of such processors.
+double seconds(const Kernel& kernel, const Processor& p, const Software& software = {}) {
+  Platform platform;
+  platform.processor = p;
+  platform.software = software;
+  return kernel_time_on(kernel.op, kernel.sizes, platform, 1.0).value;
 }
 
 TEST(GemmRate, IsTheTableAtItsPointsAndFlatBeyond) {
@@ -404,7 +408,7 @@ double mapped(const Function& function, const std::vector<std::string>& kernels,
   for (const std::string& written : kernels) {
     for (const MapKernel& kernel : map_kernels(written)) all.push_back(kernel);
   }
-  return kernel_time(map.op, map.sizes, processor(), software).value;
+  return seconds(map, processor(), software);
 }
 
 // RMSNorm, operation by operation: float 6, square 8, mean 4, times the root 8, to bf16 6, times
@@ -426,7 +430,7 @@ TEST(KernelTime, IsNoLessThanTheHostNeedsToDispatchEachKernel) {
   EXPECT_DOUBLE_EQ(mapped(functions::bias, {"read 2 write 2", "read 4 write 4"}, slow_host),
                    6e-6 + 8e-6);
   const Kernel small = product(GemmForm::nn, 64, 64, 64);
-  EXPECT_DOUBLE_EQ(kernel_time(small.op, small.sizes, processor(), slow_host).value, 6e-6);
+  EXPECT_DOUBLE_EQ(seconds(small, processor(), slow_host), 6e-6);
 }
 
 TEST(KernelTime, OfTunedProductsHasNoLayoutPenalty) {
@@ -436,8 +440,7 @@ TEST(KernelTime, OfTunedProductsHasNoLayoutPenalty) {
   tuned.tuned_products = true;
   const Kernel tn = product(GemmForm::tn, 4000, 4000, 4000);
 
-  EXPECT_DOUBLE_EQ(kernel_time(tn.op, tn.sizes, p, tuned).value,
-                   seconds(product(GemmForm::nn, 4000, 4000, 4000), p));
+  EXPECT_DOUBLE_EQ(seconds(tn, p, tuned), seconds(product(GemmForm::nn, 4000, 4000, 4000), p));
 }
 
 TEST(KernelTime, OfAttentionIsByTheVersionThatTheSoftwareHas) {

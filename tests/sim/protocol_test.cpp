@@ -210,9 +210,11 @@ TEST(Protocol, LatencyAndBandwidthOfASimpleRingOverlapByTheExponent) {
 TEST(Protocol, PlateauIsInterpolatedInDevicesPerNode) {
   const auto kind = CollectiveKind::all_gather;
 
-  const CollectiveCost two = collective_cost(simple_sums(), kind, {1e9}, {8, 4}, unlimited);
-  const CollectiveCost uneven = collective_cost(simple_sums(), kind, {1e9}, {10, 4}, unlimited);
-  const CollectiveCost beyond = collective_cost(simple_sums(), kind, {1e9}, {32, 4}, unlimited);
+  const CollectiveCost two = choose_collective(simple_sums(), kind, {1e9}, {8, 4}, unlimited).cost;
+  const CollectiveCost uneven =
+      choose_collective(simple_sums(), kind, {1e9}, {10, 4}, unlimited).cost;
+  const CollectiveCost beyond =
+      choose_collective(simple_sums(), kind, {1e9}, {32, 4}, unlimited).cost;
 
   EXPECT_NEAR(two.rate_cap.value, 30e9, 1.0);
   EXPECT_NEAR(uneven.rate_cap.value, 40e9, 1.0);
@@ -225,8 +227,8 @@ TEST(Protocol, DevicesThatShareANodeHaveNoMoreThanTheyHaveAlone) {
   CollectiveLibrary library = simple_sums();
   library.across = {{1, {30e9}}, {4, {60e9}}, {8, {64e9}}};
   const auto cap = [&](std::int64_t members) {
-    return collective_cost(library, CollectiveKind::all_gather, {1e12}, {members, 4}, unlimited)
-        .rate_cap.value;
+    return choose_collective(library, CollectiveKind::all_gather, {1e12}, {members, 4}, unlimited)
+        .cost.rate_cap.value;
   };
 
   library.sharing_a_node = 4;
@@ -251,8 +253,8 @@ TEST(Protocol, ADeviceAloneOnItsNodeHasWhatARingHasAlone) {
   library.across = {{1, {10.8e9}}, {8, {72.4e9}}};
   const auto cap = [&](int busy) {
     library.sharing_a_node = busy;
-    return collective_cost(library, CollectiveKind::all_gather, {1e12}, {4, 4}, unlimited)
-        .rate_cap.value;
+    return choose_collective(library, CollectiveKind::all_gather, {1e12}, {4, 4}, unlimited)
+        .cost.rate_cap.value;
   };
   for (const bool measured : {false, true}) {
     if (measured) library.across_at_once = {{1, {4.85e9}}, {8, {72.4e9}}};
@@ -269,8 +271,8 @@ TEST(Protocol, NoFractionOfThePlateauIsMoreThanAllOfIt) {
   library.simple.bandwidth_fraction_across = 0.9;
   library.simple.bandwidth_exponent_across = 0.5;
   const auto cap = [&](std::int64_t members) {
-    return collective_cost(library, CollectiveKind::all_gather, {1e12}, {members, 4}, unlimited)
-        .rate_cap.value;
+    return choose_collective(library, CollectiveKind::all_gather, {1e12}, {members, 4}, unlimited)
+        .cost.rate_cap.value;
   };
 
   EXPECT_NEAR(cap(16), 0.9 * 70e9, 1.0);
@@ -283,9 +285,9 @@ TEST(Protocol, StrideChoosesThePlateauInsideANode) {
   library.in_node_by_stride = {{2, 2, {50e9}}, {2, 4, {72e9}}};
   const auto kind = CollectiveKind::all_gather;
 
-  const CollectiveCost near = collective_cost(library, kind, {1e9}, {4, 1, 1}, unlimited);
-  const CollectiveCost apart = collective_cost(library, kind, {1e9}, {4, 1, 2}, unlimited);
-  const CollectiveCost unknown = collective_cost(library, kind, {1e9}, {4, 1, 3}, unlimited);
+  const CollectiveCost near = choose_collective(library, kind, {1e9}, {4, 1, 1}, unlimited).cost;
+  const CollectiveCost apart = choose_collective(library, kind, {1e9}, {4, 1, 2}, unlimited).cost;
+  const CollectiveCost unknown = choose_collective(library, kind, {1e9}, {4, 1, 3}, unlimited).cost;
 
   EXPECT_DOUBLE_EQ(near.rate_cap.value, 200e9);
   EXPECT_DOUBLE_EQ(apart.rate_cap.value, 72e9);

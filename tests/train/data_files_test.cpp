@@ -4,10 +4,13 @@
 
 #include "engine/train/data/data.hpp"
 #include "tests/refusal.hpp"
+#include "tests/train/one_rank.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
+
+using DataFiles = OneRank;
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -193,7 +196,7 @@ TEST(data_files, impossible_choices_are_refused) {
 }
 
 // A pattern is somebody's text, too: its walk over folders has an end.
-TEST(DataFiles, APatternThatLeadsEverywhereIsRefused) {
+TEST_F(DataFiles, APatternThatLeadsEverywhereIsRefused) {
   const auto refused = [](const std::string& pattern) {
     return refusal([&] { files_matching({pattern}); });
   };

@@ -99,12 +99,16 @@ Counts expected_of(const Case& what, const Stage& stage) {
       .counts;
 }
 
-// Both ends of a message count it; its first member is the one that sends it.
+// Both ends of a message count it; its first member is the one that sends it. Of 8 ranks each grid
+// tries one order.
 TEST(ExecutorPayload, OfMessagesIsCountedToTheByte) {
   std::mt19937 random(7);
+  std::int64_t number = 0;
   for (const ProcessGrid& grid : pipelines_of_all_ranks(4)) {
+    if (grid.size() > 4) ++number;
     for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::interleaved,
                                       PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
+      if (grid.size() > 4 && number++ % 4 != 0) continue;
       Case what;
       what.grid = grid;
       what.model.layers = 9;

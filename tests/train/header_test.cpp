@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/train/run/memory.hpp"
+#include "engine/train/run/passes.hpp"
 #include "engine/train/run/run_header.hpp"
+#include "schedule/models/fit.hpp"
+#include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/hostile_names.hpp"
 #include "tests/train/one_rank.hpp"
@@ -209,6 +212,34 @@ TEST_F(Header, CountsTheMemoryOfTheStageThatNeedsMost) {
   EXPECT_LE(counted, alone);
   settings.options.micro_batches = 4;
   EXPECT_LT(counted_memory(settings).peak.value, 0.5 * alone);
+}
+
+// What the grid leaves nothing to do for is neither counted nor planned: a run with one replica
+// that was asked for ZeRO 3 holds no second copy of its weights.
+TEST_F(Header, CountsAndPlansTheOptionsInEffect) {
+  int idle = 0;
+  for (std::int64_t number = 0; number < 16; ++number) {
+    const DrawnStep drawn = drawn_step(number, 8);
+    TrainSettings asked;
+    asked.model = drawn.model;
+    asked.grid = drawn.grid;
+    asked.batch = drawn.batch;
+    asked.options = drawn.options;
+    if (drawn.grid.extent(Axis::data) == 1) asked.options.zero = number % 4;
+    if (!misfit(asked.model, asked.grid, asked.batch, asked.options).empty()) continue;
+    TrainSettings plain = asked;
+    plain.options = options_in_effect(asked);
+    idle += plain.options == asked.options ? 0 : 1;
+
+    EXPECT_EQ(counted_memory(asked).peak, counted_memory(plain).peak) << words_of(drawn);
+    for (std::int64_t stage = 0; stage < drawn.grid.extent(Axis::pipe); ++stage) {
+      const Stage here{stage, drawn.grid.extent(Axis::pipe)};
+      EXPECT_EQ(planned(passes_of(asked).front(), asked.grid, here),
+                planned(passes_of(plain).front(), asked.grid, here))
+          << words_of(drawn) << ", stage " << stage;
+    }
+  }
+  EXPECT_GT(idle, 5);
 }
 
 // A table is on the first stage, and a head of its own on the last: both do their part.

@@ -1,5 +1,6 @@
 // What a long run must get over: steps whose numbers are unsound or too large, data without
-// targets, and a disk without room; and that none of it changes the numbers of a run without.
+// targets, and a disk without room; and that none of it changes the numbers of a run without;
+// long because each is a way of its own for a run to go wrong.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,10 +16,17 @@
 #include "engine/train/run/train.hpp"
 #include "schedule/order/step.hpp"
 #include "support/random.hpp"
+#include "tests/train/few_ranks.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
+
+using UnsoundUpdates = FewRanks;
+using RunsWithBadSteps = FewRanks;
+using StepsWithoutTargets = FewRanks;
+using CheckpointsOfLongRuns = FewRanks;
+using DiskRoom = FewRanks;
 
 using testing::HasSubstr;
 
@@ -69,7 +77,7 @@ std::string checkpoints_of(const TrainSettings& settings) {
   return settings.folder + "/checkpoints";
 }
 
-TEST(UnsoundUpdates, AreNeverSaved) {
+TEST_F(UnsoundUpdates, AreNeverSaved) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -91,7 +99,7 @@ TEST(UnsoundUpdates, AreNeverSaved) {
   }
 }
 
-TEST(UnsoundUpdates, LeaveTheLastSoundCheckpoint) {
+TEST_F(UnsoundUpdates, LeaveTheLastSoundCheckpoint) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -110,7 +118,7 @@ TEST(UnsoundUpdates, LeaveTheLastSoundCheckpoint) {
   EXPECT_EQ(read_training_state(checkpoints_of(settings)).step, 3);
 }
 
-TEST(UnsoundUpdates, AreFoundInEveryBlock) {
+TEST_F(UnsoundUpdates, AreFoundInEveryBlock) {
   const SharedFolder folder;
   const TrainSettings settings = run_on(folder, text_with(0));
   const Program program = record_step(settings.model, settings.options, {0, 1});
@@ -156,7 +164,7 @@ std::vector<double> first(const std::vector<double>& all, std::int64_t count) {
   return {all.begin(), all.begin() + count};
 }
 
-TEST(BadSteps, AreSkippedAndTheirRunGoesOnFromWhereItStops) {
+TEST_F(RunsWithBadSteps, AreSkippedAndTheirRunGoesOnFromWhereItStops) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(12));
@@ -186,7 +194,7 @@ TEST(BadSteps, AreSkippedAndTheirRunGoesOnFromWhereItStops) {
 }
 
 // A skipped step leaves weights and moments as they were, to the last bit.
-TEST(BadSteps, ChangeNothingWhereTheyAreSkipped) {
+TEST_F(RunsWithBadSteps, ChangeNothingWhereTheyAreSkipped) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(12));
@@ -208,7 +216,7 @@ TEST(BadSteps, ChangeNothingWhereTheyAreSkipped) {
   EXPECT_NE(saved(12), saved(13));
 }
 
-TEST(BadSteps, AreGoneBackFromToTheNewestCheckpoint) {
+TEST_F(RunsWithBadSteps, AreGoneBackFromToTheNewestCheckpoint) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(12));
@@ -230,7 +238,7 @@ TEST(BadSteps, AreGoneBackFromToTheNewestCheckpoint) {
 }
 
 // Before any checkpoint is due, a run goes back to its start.
-TEST(BadSteps, AreGoneBackFromToTheStart) {
+TEST_F(RunsWithBadSteps, AreGoneBackFromToTheStart) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(12));
@@ -243,7 +251,7 @@ TEST(BadSteps, AreGoneBackFromToTheStart) {
   EXPECT_EQ(lines_of(settings, "rewind").front().at("step"), 0);
 }
 
-TEST(BadSteps, EndTheRunWhereNothingHelps) {
+TEST_F(RunsWithBadSteps, EndTheRunWhereNothingHelps) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -257,7 +265,7 @@ TEST(BadSteps, EndTheRunWhereNothingHelps) {
   }
 }
 
-TEST(BadSteps, ThatDoNotComeChangeNoBit) {
+TEST_F(RunsWithBadSteps, ThatDoNotComeChangeNoBit) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -275,7 +283,7 @@ TEST(BadSteps, ThatDoNotComeChangeNoBit) {
   }
 }
 
-TEST(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
+TEST_F(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
   const SharedFolder folder;
   World world;
   const std::string prompt(3 * batch * words, 'p');  // of step 1 all, of step 2 all, of step 3 most
@@ -303,7 +311,7 @@ TEST(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
   EXPECT_TRUE(std::isfinite(outcome.validation_loss));
 }
 
-TEST(Checkpoints, AreWrittenByTheClockUnlessRefused) {
+TEST_F(CheckpointsOfLongRuns, AreWrittenByTheClockUnlessRefused) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -325,7 +333,7 @@ TEST(Checkpoints, AreWrittenByTheClockUnlessRefused) {
 }
 
 // The newest is damaged only where no whole one is of a later step.
-TEST(Checkpoints, ThatAreDamagedAndOlderDoNotEndAResume) {
+TEST_F(CheckpointsOfLongRuns, ThatAreDamagedAndOlderDoNotEndAResume) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -357,7 +365,7 @@ TEST(Checkpoints, ThatAreDamagedAndOlderDoNotEndAResume) {
 }
 
 // The count is that of the files; so many, and the one that is being written, are there at once.
-TEST(DiskRoom, IsCountedAsItIsUsed) {
+TEST_F(DiskRoom, IsCountedAsItIsUsed) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
@@ -382,7 +390,7 @@ TEST(DiskRoom, IsCountedAsItIsUsed) {
   }
 }
 
-TEST(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
+TEST_F(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
   TrainSettings settings;
   settings.folder = "runs/mine";
   const DiskNeed need{.checkpoint_bytes = 400'000'000, .checkpoints = 3, .log_bytes = 1'000'000};

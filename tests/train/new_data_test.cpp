@@ -7,10 +7,13 @@
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/train.hpp"
+#include "tests/train/few_ranks.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
+
+using NewData = FewRanks;
 
 using testing::HasSubstr;
 
@@ -42,7 +45,7 @@ std::string header_of(const TrainSettings& settings) {
   return line;
 }
 
-TEST(NewData, AreReadFromTheirBeginningAndTheSameFromWhereTheyWere) {
+TEST_F(NewData, AreReadFromTheirBeginningAndTheSameFromWhereTheyWere) {
   const SharedFolder folder;
   World world;
   TrainSettings first = small_run(folder, "first");

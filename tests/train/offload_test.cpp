@@ -17,6 +17,14 @@ std::vector<ProcessGrid> grids_and_pipelines(std::int64_t most) {
   return grids;
 }
 
+// Of 8 ranks every third: the referee sees all.
+std::vector<Case> some_of(const std::vector<Case>& all) {
+  const std::size_t step = size_of(MPI_COMM_WORLD) > 4 ? 3 : 1;
+  std::vector<Case> some;
+  for (std::size_t i = 0; i < all.size(); i += step) some.push_back(all[i]);
+  return some;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> result;
   std::int64_t number = 0;
@@ -39,7 +47,7 @@ TEST(Offload, EqualsTheReferee) {
 }
 
 TEST(Offload, TrainsWhatAnOptimizerOnTheDeviceTrains) {
-  for (const Case& what : cases()) {
+  for (const Case& what : some_of(cases())) {
     Case kept = what;
     kept.options.offload_bucket = 0;
     ReferenceBackend backend, other_backend;
@@ -87,7 +95,7 @@ TEST(OffloadActivations, EqualTheReferee) {
 }
 
 TEST(OffloadActivations, TrainWhatInputsOnTheDeviceTrain) {
-  for (const Case& what : cases_of_activations()) {
+  for (const Case& what : some_of(cases_of_activations())) {
     SCOPED_TRACE(described(what));
     Case kept = what;
     kept.options.offload_activations = false;

@@ -17,10 +17,13 @@
 #include "engine/train/run/run_header.hpp"
 #include "engine/train/run/train.hpp"
 #include "tests/golden.hpp"
+#include "tests/train/few_ranks.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
+
+using RunCadence = FewRanks;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -57,7 +60,7 @@ std::map<std::string, Steps> steps_by_kind(const TrainSettings& settings) {
   return steps;
 }
 
-TEST(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
+TEST_F(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder);
@@ -80,7 +83,7 @@ TEST(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
   EXPECT_EQ(kept, 2);
 }
 
-TEST(RunCadence, WhatIsDueWithTheLastStepIsDoneOnce) {
+TEST_F(RunCadence, WhatIsDueWithTheLastStepIsDoneOnce) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder);
@@ -95,7 +98,7 @@ TEST(RunCadence, WhatIsDueWithTheLastStepIsDoneOnce) {
   EXPECT_EQ(steps.at("checkpoint"), (Steps{2, 4, 6}));
 }
 
-TEST(RunCadence, NothingIsDueInBetweenWhereNothingIsAskedFor) {
+TEST_F(RunCadence, NothingIsDueInBetweenWhereNothingIsAskedFor) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder);
@@ -110,7 +113,7 @@ TEST(RunCadence, NothingIsDueInBetweenWhereNothingIsAskedFor) {
 }
 
 // Steps are counted over both runs, and what is due is, too.
-TEST(RunCadence, GoesOnCountingAfterAResume) {
+TEST_F(RunCadence, GoesOnCountingAfterAResume) {
   const SharedFolder folder;
   World world;
   TrainSettings first = small_run(folder);
@@ -132,7 +135,7 @@ TEST(RunCadence, GoesOnCountingAfterAResume) {
   EXPECT_THAT(refusal([&] { train_model(second, world); }), HasSubstr("holds an earlier run"));
 }
 
-TEST(RunCadence, TextsAreOfTheLengthAskedFor) {
+TEST_F(RunCadence, TextsAreOfTheLengthAskedFor) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder);

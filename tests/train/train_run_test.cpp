@@ -7,10 +7,13 @@
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/train.hpp"
+#include "tests/train/few_ranks.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
+
+using TrainOfReplicas = FewRanks;
 
 std::string write_text(const SharedFolder& folder) {
   const std::string path = folder.path() + "/text.txt";
@@ -222,7 +225,7 @@ TEST(Train, TakesABatchAStepFromItsData) {
   EXPECT_EQ(read_training_state(checkpoint).position, 3 * settings.batch);
 }
 
-TEST(Train, StepsHaveTheLearningRateOfTheirNumber) {
+TEST_F(TrainOfReplicas, StepsHaveTheLearningRateOfTheirNumber) {
   const SharedFolder folder;
   TrainSettings settings = small_run(folder, {1, 1, 1, size_of(MPI_COMM_WORLD)});
   settings.length.steps = 4;
@@ -263,7 +266,7 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
 }
 
 // Minutes count over all runs of a training: eight steps take longer than the one that follows.
-TEST(Train, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
+TEST_F(TrainOfReplicas, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder, grids_of(world.size()).front());
@@ -282,7 +285,7 @@ TEST(Train, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
   EXPECT_GT(after, before);
 }
 
-TEST(Train, TextsDependOnTheSeedAndNothingElse) {
+TEST_F(TrainOfReplicas, TextsDependOnTheSeedAndNothingElse) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = small_run(folder, grids_of(world.size()).back());

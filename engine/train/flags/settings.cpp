@@ -55,6 +55,10 @@ Decoding parse_decoding(const std::string& text) {
   throw std::invalid_argument("--kv-cache must be on or off, not '" + text + "'");
 }
 
+StepOptions options_in_effect(const TrainSettings& settings) {
+  return in_effect(settings.options, settings.grid);
+}
+
 void check_pipeline(const TrainSettings& settings) {
   const Misfit why = find_misfit(settings.model, settings.grid, settings.batch, settings.options);
   const bool elsewhere = why != Misfit::layers && why != Misfit::order && why != Misfit::tokens &&

@@ -89,4 +89,8 @@ struct TrainSettings {
   std::string files_taken;           // "--data book.txt", of that run
 };
 
+// The options that its steps are recorded by: of those that were asked for, what its grid leaves
+// to decide.
+StepOptions options_in_effect(const TrainSettings& settings);
+
 }  // namespace fourfold::inline engine::inline train::inline flags

@@ -83,7 +83,7 @@ Bytes planned(const PlannedPass& pass, const ProcessGrid& grid, const Stage& sta
 
 std::vector<PlannedPass> passes_of(const TrainSettings& settings) {
   const Model& model = settings.model;
-  const StepOptions& options = settings.options;
+  const StepOptions options = options_in_effect(settings);
   StepOptions forward = options;
   forward.micro_batches = 1;
   std::vector<PlannedPass> passes{

@@ -32,8 +32,8 @@ struct Counted {
 
 std::vector<Counted> counted(const TrainSettings& settings) {
   std::vector<Counted> stages;
-  for (const Folded& folded :
-       folded_stages(settings.model, settings.options, settings.grid.extent(Axis::pipe))) {
+  for (const Folded& folded : folded_stages(settings.model, options_in_effect(settings),
+                                            settings.grid.extent(Axis::pipe))) {
     LocalSizes sizes;
     sizes.evaluate(folded, settings.grid,
                    {settings.batch * settings.model.sequence / settings.options.micro_batches});

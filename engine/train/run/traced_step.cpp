@@ -41,8 +41,9 @@ void write_traced_step(const TrainSettings& settings, const World& world, std::i
     const std::string title = fmt::format("{} on grid {}, step {}, measured", settings.model.name,
                                           settings.grid.str(), step);
     std::vector<Program> programs;
+    const StepOptions options = options_in_effect(settings);
     for (std::int64_t i = 0; i < stages; ++i) {
-      programs.push_back(record_step(settings.model, settings.options, Stage{i, stages}));
+      programs.push_back(record_step(settings.model, options, Stage{i, stages}));
     }
     write_whole_file(settings.trace, trace_json(programs, settings.grid, ranks, title));
   });

@@ -96,7 +96,7 @@ std::vector<CountedProduct> products_of(const TrainSettings& settings, const Pro
 
 // Of all stages: those of the whole model as one.
 std::vector<CountedProduct> products_of_all(const TrainSettings& settings) {
-  StepOptions options = settings.options;
+  StepOptions options = options_in_effect(settings);
   options.order = PipelineOrder::one_f_one_b;
   options.chunks = 1;
   return products_of(settings, record_step(settings.model, options));
@@ -264,8 +264,8 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   together([&] {
     refuse_later_without_room(counted_memory(settings).peak, later, neighbours, available_bytes());
   });
-  const Program program =
-      record_step(settings.model, settings.options, stage_of(settings.grid, world.rank()));
+  const Program program = record_step(settings.model, options_in_effect(settings),
+                                      stage_of(settings.grid, world.rank()));
   TunedBackend backend;
   Channels channels(settings.grid, program.channels, settings.transport, settings.progress,
                     backend.memory());

@@ -43,8 +43,8 @@ Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data
       data_(data),
       weights_(weights),
       log_(log),
-      executor_(
-          training_executor(worker, settings.model, settings.options, settings.batch, weights)),
+      executor_(training_executor(worker, settings.model, options_in_effect(settings),
+                                  settings.batch, weights)),
       checkpoints_(settings.folder + "/checkpoints", settings.keep_checkpoints) {
   if (settings.time_reference) reference_.emplace();
 }
@@ -269,7 +269,7 @@ void Trainer::write_trace(const std::vector<OpSpan>& spans) {
 
 Validation& Trainer::validation() {
   if (!validation_) {
-    validation_.emplace(worker_, settings_.model, settings_.options,
+    validation_.emplace(worker_, settings_.model, options_in_effect(settings_),
                         settings_.batch / settings_.options.micro_batches, weights_);
   }
   return *validation_;
@@ -363,7 +363,8 @@ void Trainer::draw_texts() {
   if (sampling.tokens == 0) return;
   worker_.world.note(Doing::sampling, state_.step);
   if (!sampler_) {
-    sampler_.emplace(worker_, settings_.model, settings_.options, sampling.texts, weights_);
+    sampler_.emplace(worker_, settings_.model, options_in_effect(settings_), sampling.texts,
+                     weights_);
   }
   const TokenFormat format = data_.format();
   const auto prompt = words_of_prompt(sampling.prompt, format, settings_.model.vocabulary);
