@@ -20,6 +20,7 @@
 #include "scaling/records/record.hpp"
 #include "scaling/text/what_if_text.hpp"
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_flops.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "sim/question/point_json.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -363,7 +364,7 @@ TEST(Record, HasTheNumbersOfItsFinding) {
   EXPECT_EQ(record.memory_limit.value, memory_limit(platform).value);
   EXPECT_EQ(record.executed.value, alone.counts.executed().value);
   EXPECT_EQ(record.sent, alone.counts.sent);
-  EXPECT_EQ(record.model_flops.value, alone.model_flops.value);
+  EXPECT_EQ(record.model_flops, model_flops(asked.model, asked.global_batch, asked.options));
   EXPECT_EQ(record.advertised_peak.value, platform.processor.advertised_peak.value);
   EXPECT_EQ(record.empirical_peak.value, platform.processor.empirical_peak.value);
   EXPECT_EQ(record.tried, finding.search.tried);
