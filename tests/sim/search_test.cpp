@@ -89,7 +89,8 @@ TEST_P(SearchWithKeys, AccountsForEveryGridAndMicroBatch) {
       case Misfit::layers:
       case Misfit::order:
       case Misfit::tokens:
-        FAIL() << "a search has one stage";
+      case Misfit::second_factoring:
+        FAIL() << "a search has one stage and one factoring";
       case Misfit::none:
         break;
     }
