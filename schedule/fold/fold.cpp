@@ -233,8 +233,7 @@ class Folder {
     }
     for (const BufferEvent& e : body.events) {
       key.insert(key.end(), {e.size, e.sign, static_cast<std::int32_t>(e.role),
-                             static_cast<std::int32_t>(e.existence),
-                             static_cast<std::int32_t>(e.axis), e.on_host ? 1 : 0});
+                             static_cast<std::int32_t>(e.existence), e.on_host ? 1 : 0});
     }
     const auto [number, fresh] = body_index_.number(key);
     if (fresh) folded_.bodies.push_back(std::move(body));
