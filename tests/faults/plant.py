@@ -182,7 +182,7 @@ class Site:
         result = run(["ctest", "--test-dir", self.build_folder, "-j", str(self.ctest_jobs),
                       "--output-on-failure", "-LE", "^slow$", "-R", chosen, "-E", BLIND, *stopping])
         self.said = result.stdout
-        failed = re.findall(r"Test +#\d+: (\S+).*\*\*\*(?!Not Run)", result.stdout)
+        failed = re.findall(r"Test +#\d+: (\S+).*\*\*\*(?!Not Run|Skipped)", result.stdout)
         if result.returncode != 0 and not failed:
             stop(f"ctest says neither which test failed nor that all passed:\n{self.said[-4000:]}")
         return failed[:1] if how == "first" else failed

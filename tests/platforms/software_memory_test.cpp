@@ -101,6 +101,16 @@ TEST(DeviceMemory, ChanceFallsAsThePeakGrowsAndIsOneHalfAtTheLimit) {
   EXPECT_STREQ(fits_in_words(chance_to_fit(limit * 1.2, platform)), "does not fit");
 }
 
+// What fits half of the time fills the device, with all that is there beside the step.
+TEST(DeviceMemory, IsFullWithContextCommunicatorsAndReserve) {
+  for (const char* software : {"megatron-core", "nanotron", "fused"}) {
+    const Platform platform = with(software);
+    const double room = platform.processor.memory.value * platform.processor.usable_memory;
+    const Bytes used = used_memory(memory_limit(platform), software_memory(platform));
+    EXPECT_NEAR(used.value, room, 1e-6 * room) << software;
+  }
+}
+
 TEST(DeviceMemory, LimitOfARiskHasThatRisk) {
   const Platform platform = with("megatron-core");
   for (double risk : {0.01, 0.1, 0.3, 0.5, 0.9}) {

@@ -91,6 +91,24 @@ TEST(Waiting, OfCutLoopsIsThatOfWholeOnes) {
   EXPECT_NEAR(cut.detail->latecomers.at(0).waited.value, 60 * 2.0, 1e-9);
 }
 
+// What is expected of last members is exposed as often as it comes, walked or not.
+TEST(Waiting, ExpectedOfCutLoopsIsThatOfWholeOnes) {
+  TimedProgram program = two_collectives(60);
+  for (TimedStep& step : program.steps) {
+    if (step.kind == StepKind::wait) step.duration = Seconds{0.25};
+  }
+  const Replay cut = uneven(program, ReplayExtent::extrapolated);
+  const Replay whole = uneven(program, ReplayExtent::full);
+  const Replay without = uneven(two_collectives(60), ReplayExtent::full);
+
+  ASSERT_TRUE(cut.extrapolated);
+  for (std::size_t c = 0; c < 2; ++c) {
+    const Seconds all = whole.detail->classes.at(c).exposed[data];
+    EXPECT_NEAR(cut.detail->classes.at(c).exposed[data].value, all.value, 1e-9);
+    EXPECT_GT(all.value, without.detail->classes.at(c).exposed[data].value);
+  }
+}
+
 // One flight of 1 s and 99 of 2 s, of which few are walked.
 TEST(Flights, OfCutLoopsHaveTheMeanOfWholeOnes) {
   ProgramBuilder builder;

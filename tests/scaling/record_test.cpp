@@ -123,6 +123,23 @@ TEST(Record, IsFoundAgainUntilItsMachineChanges) {
   EXPECT_NE(key(), first);
 }
 
+TEST(Record, IsFoundAgainUntilItsSoftwareChanges) {
+  const TemporaryFolder folder;
+  Question question;
+  question.platform = "frontier";
+  question.software = folder.file("mine.toml");
+  const auto key = [&] { return record_key(question, Fidelity::estimated, {}); };
+  const std::string software = "title = \"mine\"\nlike = \"fused\"\n";
+
+  write_content(question.software, software);
+  const std::string first = key();
+  const std::string again = key();
+  write_content(question.software, software + "# read once more\n");
+
+  EXPECT_EQ(again, first);
+  EXPECT_NE(key(), first);
+}
+
 TEST(Record, RatesFollowFromSecondsAndModelFlops) {
   const Record record = made_up_record();
 

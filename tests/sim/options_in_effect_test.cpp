@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedule/models/fit.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/drawn_points.hpp"
 
@@ -53,6 +54,18 @@ TEST(OptionsInEffect, ThatHaveNoAxisChangeNothing) {
     }
   }
   EXPECT_GT(compared, 100);
+}
+
+// So many elements of a device, for each member along data, are so many of the model.
+TEST(OptionsInEffect, OfBucketsByMembersAreThoseOfTheModel) {
+  StepOptions options;
+  options.data_bucket_each = 1000;
+  for (const char* text : {"1x1x1x2", "2x1x1x4", "2x3x1x4", "1x3x5x4", "4x2x2x8"}) {
+    const ProcessGrid grid = ProcessGrid::parse(text);
+    const StepOptions own = in_effect(options, grid);
+    EXPECT_EQ(own.data_bucket, 1000 * grid.size() / grid.extent(Axis::z)) << text;
+    EXPECT_EQ(own.data_bucket_each, 0);
+  }
 }
 
 TEST(OptionsInEffect, OfGathersSayNothingWhereNothingIsGathered) {
