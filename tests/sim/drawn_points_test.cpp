@@ -109,6 +109,9 @@ TEST(DrawnPoints, AreExplainedInPartsThatAddUp) {
     for (const Ideal& ideal : found.ideals) {
       // Shorter compute may bring lanes together that were apart.
       EXPECT_LE(ideal.time.value, total * (1.0 + 2e-3)) << drawn.words << ' ' << ideal.name;
+      if (ideal.key != "overlap") continue;
+      EXPECT_GE(ideal.time, found.outcome.compute) << drawn.words;
+      for (Seconds busy : found.outcome.busy) EXPECT_GE(ideal.time, busy) << drawn.words;
     }
     EXPECT_FALSE(found.verdict().empty());
   }

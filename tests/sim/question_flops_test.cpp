@@ -130,6 +130,12 @@ TEST(Throughput, HasEachNumberOfItsPoint) {
     EXPECT_DOUBLE_EQ(found.tokens_per_s_per_device, 4.0);
     EXPECT_DOUBLE_EQ(found.days_per_trillion_tokens, 1e12 / 48.0 / 86'400.0);
     EXPECT_DOUBLE_EQ(found.device_hours_per_trillion_tokens, 12.0 * 1e12 / 48.0 / 3600.0);
+
+    // One token of each sequence.
+    point.options.phase = Phase::decode;
+    EXPECT_DOUBLE_EQ(throughput(point, {2.0}, {1e12}).tokens_per_s, 6.0 / 2.0);
+    point.options.phase = Phase::prefill;
+    EXPECT_DOUBLE_EQ(throughput(point, {2.0}, {1e12}).tokens_per_s, 6.0 * 16.0 / 2.0);
   }
 }
 
