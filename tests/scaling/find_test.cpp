@@ -510,6 +510,17 @@ TEST(Spread, OfAnEstimateIsThatOfItsEstimates) {
   EXPECT_EQ(spread(record).most.value, 12.0);
 }
 
+TEST(WhatIfs, LieWithinATieWhicheverIsTheFaster) {
+  WhatIfEffect effect;
+  effect.tie = 0.1;
+  for (const auto& [without, with, within] :
+       {std::tuple{1.0, 1.05, true}, {1.0, 1.2, false}, {1.05, 1.0, true}, {1.2, 1.0, false}}) {
+    effect.without = Seconds{without};
+    effect.with = Seconds{with};
+    EXPECT_EQ(effect.within_tie(), within) << with << " instead of " << without;
+  }
+}
+
 // What if there were more memory: the answer is that of the larger machine, and that there is none
 // without it is what the what-if does.
 TEST(WhatIfs, MayBeWhatMakesAJobFit) {
