@@ -142,25 +142,18 @@ void Bucket::reduce_ends(Recorder& r) {
   r.defer_last();
 }
 
-namespace {
-
-std::int64_t elements(const Shape& weight) {
-  return weight.rows.value({}) * weight.cols.value({});
-}
-
-}  // namespace
-
 std::vector<Bucket*> Gradients::buckets_of_block(const Label& label,
                                                  std::span<const Shape> weights) {
   std::int64_t all = 0;
-  for (const Shape& weight : weights) all += elements(weight);
+  for (const Shape& weight : weights) all += weight.local_elements({}, {});
   bool fresh = all > room_;
   if (fresh) begin_bucket(label);
   std::vector<Bucket*> buckets;
   for (const Shape& weight : weights) {
-    if (options_.has_buckets() && !fresh && elements(weight) > room_) begin_bucket(label);
+    const std::int64_t elements = weight.local_elements({}, {});
+    if (options_.has_buckets() && !fresh && elements > room_) begin_bucket(label);
     buckets.push_back(&of_blocks_.back());
-    room_ -= elements(weight);
+    room_ -= elements;
     fresh = false;
   }
   return buckets;

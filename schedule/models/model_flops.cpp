@@ -32,8 +32,7 @@ LayerWork work_of_layer(const Model& model) {
     const Value& result = program[op.outputs[0]];
     const std::int64_t times = stack.times_of(result.label.layer);
     if (op.kind == OpKind::gemm) {
-      const Shape& weight = program[op.inputs[1]].shape;
-      weights += times * weight.rows.value({}) * weight.cols.value({});
+      weights += times * program[op.inputs[1]].shape.local_elements({}, {});
     } else if (op.function->family == &functions::attention_family) {
       const std::int64_t own = times * result.shape.cols.value({});
       columns += own;

@@ -17,10 +17,6 @@ Program declared(const Model& model) {
   return gpt.program();
 }
 
-std::int64_t elements(const Shape& shape) {
-  return shape.rows.value({}) * shape.cols.value({});
-}
-
 }  // namespace
 
 double parameter_count(const Model& model) {
@@ -29,7 +25,7 @@ double parameter_count(const Model& model) {
   std::int64_t count = 0;
   for (const Parameter& parameter : program.parameters) {
     const Value& weight = program[parameter.weight];
-    count += elements(weight.shape) * stack.times_of(weight.label.layer);
+    count += weight.shape.local_elements({}, {}) * stack.times_of(weight.label.layer);
   }
   return static_cast<double>(count);
 }
@@ -41,7 +37,8 @@ std::vector<std::int64_t> product_weights(const Model& model) {
     const Value& weight = program[parameter.weight];
     const bool in_product =
         weight.weight == WeightKind::matrix || weight.weight == WeightKind::residual_matrix;
-    if (in_product && weight.label.layer == 0) weights.push_back(elements(weight.shape));
+    if (in_product && weight.label.layer == 0)
+      weights.push_back(weight.shape.local_elements({}, {}));
   }
   return weights;
 }

@@ -54,6 +54,12 @@ inline std::int64_t stages_behind(const Stage& stage) {
   return stage.count - stage.index - 1;
 }
 
+// Of one chunk: so many forwards before the first backward, if there are so many.
+inline TurnPlan warmed_up(const StepOptions& options, std::int64_t forwards) {
+  const Passes passes{1, options.chunks, options.micro_batches};
+  return {passes, std::min(forwards, passes.count())};
+}
+
 // `warm_up` forwards, then one forward and one backward in turn, then the backwards that are left.
 // The last `ending` backwards at least are no part of the steady stretch.
 void alternate(const TurnPlan& plan, std::int64_t ending, Order& order);

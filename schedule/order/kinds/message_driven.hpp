@@ -19,9 +19,7 @@ inline constexpr OrderKind message_driven{
     // As many forwards as may come before the first backward, but the last stage's backwards are
     // always ready.
     .plan = [](const StepOptions& options, const Stage& stage) -> TurnPlan {
-      const Passes passes{1, options.chunks, options.micro_batches};
-      const std::int64_t warm_up = stage.last() ? 0 : limit_of(options, stage) - 1;
-      return {passes, std::min(warm_up, passes.count())};
+      return warmed_up(options, stage.last() ? 0 : limit_of(options, stage) - 1);
     },
     .shortened = with_few_pairs,
     .add_turns =

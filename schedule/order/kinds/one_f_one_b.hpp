@@ -8,8 +8,7 @@ namespace fourfold::inline schedule::inline order::inline kinds {
 inline constexpr OrderKind one_f_one_b{
     .order = PipelineOrder::one_f_one_b,
     .plan = [](const StepOptions& options, const Stage& stage) -> TurnPlan {
-      const Passes passes{1, options.chunks, options.micro_batches};
-      return {passes, std::min(stages_behind(stage), passes.count())};
+      return warmed_up(options, stages_behind(stage));
     },
     .shortened = with_few_pairs,
     .add_turns = [](const TurnPlan& plan, const StepOptions&, const Stage&,

@@ -12,8 +12,9 @@ namespace fourfold::inline schedule::inline order::inline kinds {
 inline constexpr OrderKind zero_bubble{
     .order = PipelineOrder::zero_bubble,
     .plan = [](const StepOptions& options, const Stage& stage) -> TurnPlan {
-      const Passes passes{1, options.chunks, options.micro_batches};
-      return {passes, std::min(stages_behind(stage), passes.count()), stage.index};
+      TurnPlan plan = warmed_up(options, stages_behind(stage));
+      plan.put_off = stage.index;
+      return plan;
     },
     .shortened =
         [](TurnPlan plan, std::int64_t most) {
