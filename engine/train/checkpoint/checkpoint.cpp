@@ -12,7 +12,6 @@
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_exchange.hpp"
 #include "engine/train/checkpoint/checkpoint_file.hpp"
-#include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
 #include "engine/train/run/agreement.hpp"
 
@@ -20,7 +19,7 @@ namespace fourfold::inline engine::inline train::inline checkpoint {
 
 namespace {
 
-namespace files = std::filesystem;
+namespace fs = std::filesystem;
 
 std::int64_t element_count(const std::vector<SavedMatrix>& matrices) {
   return matrices.back().first + matrices.back().elements();
@@ -79,14 +78,14 @@ Checkpoints::Checkpoints(const std::string& folder, std::int64_t keep)
         fmt::format("at least 1 checkpoint must be kept, and {} were asked for", keep));
   }
   on_first_rank([&] {
-    if (files::exists(folder)) use_folder();
+    if (fs::exists(folder)) use_folder();
   });
 }
 
 void Checkpoints::use_folder() {
   if (owned_) return;
   std::error_code error;
-  files::create_directories(folder_, error);
+  fs::create_directories(folder_, error);
   if (error) {
     throw std::runtime_error(fmt::format("{} cannot be made: {}", folder_, error.message()));
   }
@@ -107,9 +106,17 @@ void sweep_checkpoints(const std::string& folder) {
   }
 }
 
-std::string Checkpoints::reserved_draft(const std::string& data, std::int64_t bytes) {
-  removed_ = remove_for_room(folder_, bytes);
-  return reserve_draft(data, bytes);
+// Others may take the room that a removed checkpoint leaves: then the next one goes, too.
+CheckpointDrafts Checkpoints::reserve_room(const CheckpointFiles& files) {
+  for (auto others = std::ssize(finished_checkpoints(folder_));; --others) {
+    const std::vector<std::string> removed = remove_for_room(folder_, files);
+    removed_.insert(removed_.end(), removed.begin(), removed.end());
+    try {
+      return reserve(files);
+    } catch (const NoRoom&) {
+      if (others <= 0) throw;
+    }
+  }
 }
 
 std::string Checkpoints::write(const TrainingState& state, const Weights& weights) {
@@ -126,23 +133,30 @@ std::string Checkpoints::write(const TrainingState& state, const Weights& weight
   record.data_file = from_first_rank([&] { return free_data_name(folder_, state.step); });
   record.data_file_bytes = bytes_of(head, layout.matrices());
   record.head_checksum = checksum(head);
-  const std::string data = (files::path(folder_) / record.data_file).string();
-  const std::string path = record_path(folder_, state.step);
+  for (const SavedMatrix& matrix : layout.matrices()) record.checksums[matrix.name] = 0;
+  CheckpointFiles files;
+  files.data = (fs::path(folder_) / record.data_file).string();
+  files.data_bytes = record.data_file_bytes;
+  files.record = record_path(folder_, state.step);
+  CheckpointDrafts drafts;
   try {
-    together([&] { expect_allowed(data, record.data_file_bytes); });
-    const std::string draft =
-        from_first_rank([&] { return reserved_draft(data, record.data_file_bytes); });
-    record.checksums = write_data(draft, head, layout);
-    on_first_rank([&] {
+    together([&] { expect_allowed(files.data, files.data_bytes); });
+    drafts.data = from_first_rank([&] {
       record.serial = next_serial(folder_);
-      commit({draft, data, path, text_of(record)});
+      files.record_bytes = std::ssize(text_of(record));
+      drafts = reserve_room(files);
+      return drafts.data;
+    });
+    record.checksums = write_data(drafts.data, head, layout);
+    on_first_rank([&] {
+      commit(files, drafts, text_of(record));
       remove_older(folder_, keep_);
     });
   } catch (const std::runtime_error& error) {
     if (owned_) remove_unfinished(folder_);
     throw FailedTogether(std::string(error.what()) + "; older checkpoints are as they were");
   }
-  return path;
+  return files.record;
 }
 
 }  // namespace fourfold::inline engine::inline train::inline checkpoint

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/weights.hpp"
 #include "schedule/models/model.hpp"
 #include "support/owned_folder.hpp"
@@ -46,8 +47,8 @@ class Checkpoints {
   const std::vector<std::string>& removed_for_room() const { return removed_; }
 
  private:
-  void use_folder();                                                        // on rank 0
-  std::string reserved_draft(const std::string& data, std::int64_t bytes);  // on rank 0
+  void use_folder();                                            // on rank 0
+  CheckpointDrafts reserve_room(const CheckpointFiles& files);  // on rank 0
 
   std::string folder_;
   std::int64_t keep_ = 2;

@@ -127,15 +127,38 @@ std::string text_of_record(const std::string& path) {
   return readable(path) ? read_whole_file(path) : "";
 }
 
-// As a draft that has reached the disk. Returns its path.
-std::string written_draft(const std::string& path, const std::string& text) {
-  const std::string draft = reserve_draft(path, static_cast<std::int64_t>(text.size()));
+std::int64_t on_disk(std::int64_t bytes) {
+  constexpr std::int64_t block = 4096;
+  return (bytes + block - 1) / block * block;
+}
+
+// Makes a draft of so many bytes. Returns its path. Throws, and leaves no file.
+std::string reserve_draft(const std::string& path, std::int64_t bytes) {
+  expect_allowed(path, bytes);
+  const std::string draft = make_draft(path);
+  const int file = ::open(draft.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) refuse(path, "cannot be written", errno);
+  int error = ::posix_fallocate(file, 0, bytes);
+  while (error == EINTR) error = ::posix_fallocate(file, 0, bytes);
+  ::close(file);
+  if (error == 0) return draft;
+  ::unlink(draft.c_str());
+  struct statvfs space {};
+  ::statvfs(files::path(path).parent_path().c_str(), &space);
+  const std::string why = fmt::format(
+      "{} cannot be written: it needs {} bytes, {} are free there ({})", path, bytes,
+      static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize, std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) throw NoRoom(why);
+  throw std::runtime_error(why);
+}
+
+// To its draft, that has as many bytes, and on to the disk.
+void write_draft(const std::string& draft, const std::string& path, const std::string& text) {
   std::fstream file(draft, std::ios::binary | std::ios::in | std::ios::out);
   file << text << std::flush;
   if (!file) refuse(path, "cannot be written", errno);
   file.close();
   wait_for_disk(draft);
-  return draft;
 }
 
 // Their records, oldest first.
@@ -184,31 +207,34 @@ void expect_allowed(const std::string& path, std::int64_t bytes) {
   }
 }
 
-std::string reserve_draft(const std::string& path, std::int64_t bytes) {
-  expect_allowed(path, bytes);
-  const std::string draft = make_draft(path);
-  const int file = ::open(draft.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0) refuse(path, "cannot be written", errno);
-  int error = ::posix_fallocate(file, 0, bytes);
-  while (error == EINTR) error = ::posix_fallocate(file, 0, bytes);
-  ::close(file);
-  if (error == 0) return draft;
-  ::unlink(draft.c_str());
-  struct statvfs space {};
-  ::statvfs(files::path(path).parent_path().c_str(), &space);
-  throw std::runtime_error(fmt::format(
-      "{} cannot be written: it needs {} bytes, {} are free there ({})", path, bytes,
-      static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize, std::strerror(error)));
+CheckpointDrafts reserve(const CheckpointFiles& checkpoint) {
+  std::vector<std::string> made;
+  const auto draft_of = [&](const std::string& path, std::int64_t bytes) {
+    return made.emplace_back(reserve_draft(path, bytes));
+  };
+  try {
+    CheckpointDrafts drafts;
+    drafts.data = draft_of(checkpoint.data, checkpoint.data_bytes);
+    drafts.record = draft_of(checkpoint.record, checkpoint.record_bytes);
+    if (const std::string before = text_of_record(checkpoint.record); !before.empty()) {
+      write_draft(draft_of(checkpoint.record, std::ssize(before)), checkpoint.record, before);
+    }
+    return drafts;
+  } catch (const std::runtime_error&) {
+    for (const std::string& draft : made) ::unlink(draft.c_str());
+    throw;
+  }
 }
 
-void commit(const Commit& checkpoint) {
-  wait_for_disk(checkpoint.draft);
-  const std::string record = written_draft(checkpoint.record, checkpoint.text);
-  // A record that is replaced stays as a draft, by which its data are known.
-  const std::string before = text_of_record(checkpoint.record);
-  if (!before.empty()) written_draft(checkpoint.record, before);
-  rename(checkpoint.draft, checkpoint.data);
-  rename(record, checkpoint.record);
+void commit(const CheckpointFiles& checkpoint, const CheckpointDrafts& drafts,
+            const std::string& text) {
+  if (std::ssize(text) != checkpoint.record_bytes) {
+    throw std::logic_error("checkpoint: a record of another length than was reserved");
+  }
+  wait_for_disk(drafts.data);
+  write_draft(drafts.record, checkpoint.record, text);
+  rename(drafts.data, checkpoint.data);
+  rename(drafts.record, checkpoint.record);
 }
 
 void remove_unfinished(const std::string& folder) {
@@ -236,18 +262,16 @@ std::int64_t free_bytes(const std::string& folder) {
   return free < 9e18 ? static_cast<std::int64_t>(free) : std::numeric_limits<std::int64_t>::max();
 }
 
-std::vector<std::string> remove_for_room(const std::string& folder, std::int64_t bytes) {
+std::vector<std::string> remove_for_room(const std::string& folder,
+                                         const CheckpointFiles& checkpoint) {
   const std::vector<std::string> whole = whole_checkpoints(folder);
-  const auto on_disk = [](std::int64_t size) {
-    constexpr std::int64_t block = 4096;
-    return (size + block - 1) / block * block;
-  };
-  const auto record_bytes = [&](const std::string& path) {
+  const auto record_bytes = [](const std::string& path) {
     std::error_code gone;
-    return on_disk(static_cast<std::int64_t>(files::file_size(path, gone)));
+    const std::uintmax_t bytes = files::file_size(path, gone);
+    return gone ? 0 : on_disk(static_cast<std::int64_t>(bytes));
   };
-  std::int64_t needed = on_disk(bytes) - free_bytes(folder);
-  if (!whole.empty()) needed += record_bytes(whole.back());
+  std::int64_t needed = on_disk(checkpoint.data_bytes) + on_disk(checkpoint.record_bytes) +
+                        record_bytes(checkpoint.record) - free_bytes(folder);
   std::vector<std::string> going;
   for (std::size_t i = 0; needed > 0 && i + 1 < whole.size(); ++i) {
     going.push_back(whole[i]);

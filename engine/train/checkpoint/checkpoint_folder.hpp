@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,27 +19,36 @@ std::int64_t next_serial(const std::string& folder);
 
 // Throws std::runtime_error if this process may not write files of this size (ulimit -f).
 void expect_allowed(const std::string& path, std::int64_t bytes);
-// Makes a draft (support/own_file.hpp) of the file with its space on the disk reserved, so that a
-// full one is known before anything is written. Returns its path. Throws std::runtime_error, and
-// leaves no file.
-std::string reserve_draft(const std::string& path, std::int64_t bytes);
 
-// What makes a checkpoint count: data that are written as a draft get their name, then the record.
-// Both have reached the disk when it returns.
-struct Commit {
-  std::string draft, data;   // of the data
-  std::string record, text;  // its path and what it is to say
+// A checkpoint that does not count yet: drafts (support/own_file.hpp) of its data and of the record
+// that speaks of them, each with its space on the disk.
+struct CheckpointFiles {
+  std::string data, record;  // their paths
+  std::int64_t data_bytes = 0, record_bytes = 0;
 };
-void commit(const Commit& checkpoint);
+struct CheckpointDrafts {
+  std::string data, record;  // their paths
+};
+class NoRoom : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// So that a full disk is known before anything is written. Throws NoRoom, and leaves no file. A
+// record of that name is copied to a draft, by which its data stay known as it is replaced.
+CheckpointDrafts reserve(const CheckpointFiles& checkpoint);
+// Makes it count: the data get their name, then the record, which says a text as long as was
+// reserved. Both have reached the disk when it returns.
+void commit(const CheckpointFiles& checkpoint, const CheckpointDrafts& drafts,
+            const std::string& text);
 
 // What a killed process has left: drafts of ours, and data that none but a draft of a record speaks
 // of. What bears no mark of ours is somebody else's and stays.
 void remove_unfinished(const std::string& folder);
 // What a file there may still grow by, on the folder's disk or on that of the next one above it.
 std::int64_t free_bytes(const std::string& folder);
-// Removes the oldest checkpoints, but never the newest that is whole, until so many bytes are free,
-// and those of a record beside them; none where that would not do. Returns their records' paths.
-std::vector<std::string> remove_for_room(const std::string& folder, std::int64_t bytes);
+// Removes the oldest checkpoints, but never the newest that is whole, until another one fits; none
+// where that would not do. Returns their records' paths.
+std::vector<std::string> remove_for_room(const std::string& folder,
+                                         const CheckpointFiles& checkpoint);
 // Checkpoints before the newest `keep`. Damaged records stay, for people to look at.
 void remove_older(const std::string& folder, std::int64_t keep);
 
