@@ -34,6 +34,7 @@ struct Tensor {
   // For the backend, which knows the precision.
   float* fp32() const { return reinterpret_cast<float*>(data); }
   std::uint16_t* bf16() const { return reinterpret_cast<std::uint16_t*>(data); }
+  std::int32_t* int32() const { return reinterpret_cast<std::int32_t*>(data); }
 };
 
 // The elements as fp32, brought to the host.
@@ -46,6 +47,13 @@ inline std::vector<float> numbers_of(DeviceMemory& memory, const Tensor& tensor)
   std::vector<std::uint16_t> bits(numbers.size());
   memory.copy_out(reinterpret_cast<std::byte*>(bits.data()), tensor.data, tensor.bytes());
   std::transform(bits.begin(), bits.end(), numbers.begin(), from_bf16_bits);
+  return numbers;
+}
+
+// Whole numbers, brought to the host.
+inline std::vector<std::int32_t> whole_numbers_of(DeviceMemory& memory, const Tensor& tensor) {
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(tensor.size()));
+  memory.copy_out(reinterpret_cast<std::byte*>(numbers.data()), tensor.data, tensor.bytes());
   return numbers;
 }
 

@@ -6,13 +6,7 @@
 #include <cstring>
 #include <new>
 
-// The build has no -march flag: the loader picks the widest version that the CPU has.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FOURFOLD_VECTOR_WIDTHS \
-  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
-#else
-#define FOURFOLD_VECTOR_WIDTHS
-#endif
+#include "engine/vector_widths.hpp"
 
 namespace fourfold::inline engine {
 
@@ -30,19 +24,19 @@ inline std::uint16_t narrowed(float x) {
   return static_cast<std::uint16_t>((x == x ? rounded : bits) >> 16);
 }
 
-FOURFOLD_VECTOR_WIDTHS
+FOURFOLD_CLONES
 void add_fp32(float* result, const float* so_far, const float* own, std::int64_t elements) {
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < elements; ++i) result[i] = so_far[i] + own[i];
 }
 
-FOURFOLD_VECTOR_WIDTHS
+FOURFOLD_CLONES
 void max_fp32(float* result, const float* so_far, const float* own, std::int64_t elements) {
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < elements; ++i) result[i] = so_far[i] < own[i] ? own[i] : so_far[i];
 }
 
-FOURFOLD_VECTOR_WIDTHS
+FOURFOLD_CLONES
 void add_bf16(std::uint16_t* result, const std::uint16_t* so_far, const std::uint16_t* own,
               std::int64_t elements) {
 #pragma GCC ivdep
@@ -51,7 +45,7 @@ void add_bf16(std::uint16_t* result, const std::uint16_t* so_far, const std::uin
   }
 }
 
-FOURFOLD_VECTOR_WIDTHS
+FOURFOLD_CLONES
 void max_bf16(std::uint16_t* result, const std::uint16_t* so_far, const std::uint16_t* own,
               std::int64_t elements) {
 #pragma GCC ivdep

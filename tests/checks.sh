@@ -53,6 +53,6 @@ check_tidy() {
   cmake -S . -B build-tidy -D CMAKE_BUILD_TYPE=Release -D BUILD_TESTING=OFF \
     -D FOURFOLD_MICROBENCH=OFF -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON </dev/null >/dev/null
   find support schedule platforms sim engine scaling bench -name '*.cpp' -not -path 'sim/witness/*' -print0 |
-    xargs -0 -n 4 -P "$(nproc)" clang-tidy -p build-tidy --quiet --extra-arg=-Wno-everything \
+    xargs -0 -n 4 -P "$(nproc)" clang-tidy-16 -p build-tidy --quiet --extra-arg=-Wno-everything \
       2>/dev/null || stop "clang-tidy found what it lists above"
 }

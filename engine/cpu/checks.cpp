@@ -23,8 +23,10 @@ class Check {
   [[noreturn]] void refuse(const std::string& why) const {
     throw std::invalid_argument("kernel " + operation_ + ": " + why);
   }
+  // Whole ones are for functions with a rule of their own.
   void numbers(const Tensor& t, const std::string& which) const {
-    if (t.precision == Precision::int32) refuse(which + " must hold fp32 or bf16, not int32");
+    const bool whole = t.precision == Precision::int32 && op_.kind != OpKind::apply;
+    if (whole) refuse(which + " must hold fp32 or bf16, not int32");
     if (t.rows < 1 || t.cols < 1) refuse(which + " is empty (" + extents(t) + ")");
     if (t.data == nullptr) refuse(which + " has no memory");
   }
@@ -154,7 +156,7 @@ void check_operands(const Device& device, const Op& op, const KernelOperands& op
                  std::to_string(op.inputs.size()));
   }
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if ((*device.program)[op.inputs[i]].precision != Precision::int32) {
+    if (!(*device.program)[op.inputs[i]].words()) {
       check.numbers(operands.inputs[i], "operand " + std::to_string(i));
       continue;
     }

@@ -10,21 +10,28 @@ namespace fourfold::inline engine::inline cpu {
 
 namespace {
 
-// A tensor read as fp32: its own memory, or a widened copy.
+// Whether the kernels, which know fp32, read and write it where it lies.
+bool is_direct(const Tensor& tensor) {
+  return tensor.precision == Precision::fp32;
+}
+
+// A tensor read as fp32: its own memory, or a widened copy. Whole numbers must be less than 2^24.
 class Widened {
  public:
   explicit Widened(const Tensor& tensor) : tensor_(tensor) {
-    if (tensor.precision != Precision::bf16) return;
+    if (is_direct(tensor)) return;
     copy_ = Matrix<float>(tensor.rows, tensor.cols);
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      copy_.values[static_cast<std::size_t>(i)] = from_bf16_bits(tensor.bf16()[i]);
+      copy_.values[static_cast<std::size_t>(i)] = tensor.precision == Precision::bf16
+                                                      ? from_bf16_bits(tensor.bf16()[i])
+                                                      : static_cast<float>(tensor.int32()[i]);
     }
   }
   View<const float> view() const {
-    if (tensor_.precision == Precision::bf16) return copy_.view();
+    if (!is_direct(tensor_)) return copy_.view();
     return {tensor_.fp32(), tensor_.rows, tensor_.cols};
   }
-  // Of bf16.
+  // Of what is not direct.
   const Matrix<float>& copy() const { return copy_; }
 
  private:
@@ -33,7 +40,13 @@ class Widened {
 };
 
 void narrow(const float* from, const Tensor& to) {
-  for (std::int64_t i = 0; i < to.size(); ++i) to.bf16()[i] = bf16_bits(from[i]);
+  for (std::int64_t i = 0; i < to.size(); ++i) {
+    if (to.precision == Precision::bf16) {
+      to.bf16()[i] = bf16_bits(from[i]);
+    } else {
+      to.int32()[i] = static_cast<std::int32_t>(from[i]);
+    }
+  }
 }
 
 View<float> fp32_view(const Tensor& tensor) {
@@ -51,20 +64,20 @@ void ReferenceBackend::compute(const Device& device, const Op& op, const KernelO
   of_reference.tokens = operands.words;
   const Tensor& out = operands.output;
   Matrix<float> result;
-  if (out.precision == Precision::bf16) result = Matrix<float>(out.rows, out.cols);
-  of_reference.output = out.precision == Precision::bf16 ? result.view() : fp32_view(out);
+  if (!is_direct(out)) result = Matrix<float>(out.rows, out.cols);
+  of_reference.output = is_direct(out) ? fp32_view(out) : result.view();
   Matrix<float> kept;
   const std::size_t written = op.function->writes;
   const Tensor in_place = written > 0 ? operands.inputs[written] : Tensor{};
-  if (in_place.precision == Precision::bf16) {
+  if (!is_direct(in_place)) {
     kept = inputs[written].copy();
     of_reference.written = kept.view();
   } else {
     of_reference.written = fp32_view(in_place);
   }
   kernels_.compute(device, op, of_reference);
-  if (in_place.precision == Precision::bf16) narrow(kept.values.data(), in_place);
-  if (out.precision == Precision::bf16) narrow(result.values.data(), out);
+  if (!is_direct(in_place)) narrow(kept.values.data(), in_place);
+  if (!is_direct(out)) narrow(result.values.data(), out);
   if (progress) progress();
 }
 

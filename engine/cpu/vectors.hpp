@@ -9,17 +9,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/vector_widths.hpp"
+
 // Lanes are passed only between functions that are inlined: their calling convention is moot.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define FOURFOLD_INLINE [[gnu::always_inline]] inline
 #define FOURFOLD_INLINE_BODY __attribute__((always_inline))
-#if defined(__x86_64__)
-#define FOURFOLD_CLONES \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define FOURFOLD_CLONES
-#endif
 
 namespace fourfold::inline engine::inline cpu {
 

@@ -37,6 +37,7 @@ LibraryTransport::LibraryTransport(MpiCommunicator line, DeviceMemory& memory)
 }
 
 MPI_Datatype LibraryTransport::datatype(Precision precision) const {
+  if (precision == Precision::int32) return MPI_INT32_T;
   return precision == Precision::bf16 ? bf16_.get() : MPI_FLOAT;
 }
 

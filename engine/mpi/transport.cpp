@@ -46,10 +46,12 @@ void check_operands(const CollectiveCall& call, std::int64_t members) {
   if (kind.motion == Motion::one_way && members != 2) {
     throw std::invalid_argument("a message joins two members, not " + std::to_string(members));
   }
-  if (call.send.precision != call.receive.precision || call.send.precision == Precision::int32) {
-    throw std::invalid_argument(std::string(name(call.kind)) + " from " +
-                                name(call.send.precision) + " to " + name(call.receive.precision) +
-                                ": both operands must be fp32, or both bf16");
+  const bool adds_whole_numbers = call.send.precision == Precision::int32 && kind.reduces();
+  if (call.send.precision != call.receive.precision || adds_whole_numbers) {
+    throw std::invalid_argument(
+        std::string(name(call.kind)) + " from " + name(call.send.precision) + " to " +
+        name(call.receive.precision) +
+        ": both operands must be fp32, or both bf16; whole numbers are moved and not added");
   }
   const std::int64_t sent = call.send.size();
   const std::int64_t received = call.receive.size();

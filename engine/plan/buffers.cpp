@@ -188,12 +188,15 @@ class Planner {
   void start(const Op& op) {
     if (op.kind == OpKind::send) return;
     if (op.kind == OpKind::receive) return create(op.outputs[0]);
-    for (std::size_t k = 0; k < op.inputs.size(); ++k) collective(op, op.inputs[k], op.outputs[k]);
+    for (std::size_t k = 0; k < op.buffers().size(); ++k) {
+      collective(op, op.inputs[k], op.outputs[k]);
+    }
     if (op.bucket != -1) create(op.bucket);
   }
 
   void collective(const Op& op, Id input, Id output) {
-    const bool in_place = works_in_place(op.kind) || grid_.extent(op.axis) == 1;
+    const bool alone = grid_.extent(op.axis) == 1 && op.kind != OpKind::neighbour_exchange;
+    const bool in_place = works_in_place(op.kind) || alone;
     if (!in_place) return create(output);
     if (op.kind != OpKind::all_gather && program_[input].persistent) {
       throw std::logic_error("buffers: a collective would overwrite " +

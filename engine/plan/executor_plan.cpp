@@ -63,7 +63,7 @@ class Binder {
  private:
   const Op& op_at(std::int32_t i) const { return program_.ops[static_cast<std::size_t>(i)]; }
   const Tensor& at(Id id) const { return tensors_[static_cast<std::size_t>(id)]; }
-  bool is_words(Id id) const { return program_[id].precision == Precision::int32; }
+  bool is_words(Id id) const { return program_[id].words(); }
 
   Id token_losses() const {
     for (const Op& op : program_.ops) {
@@ -226,11 +226,13 @@ class Binder {
 
   void start(std::int32_t i) {
     const Op& op = op_at(i);
+    if (op.kind == OpKind::neighbour_exchange) add_with_span(Clear{i, at(op.outputs[0])});
     if (!does_something(op)) return;
     collective_number_[static_cast<std::size_t>(i)] = plan_.collectives;
     const std::vector<Id>& from = op.inputs.empty() ? op.outputs : op.inputs;
     const std::vector<Id>& to = op.outputs.empty() ? from : op.outputs;
     if (op.kind == OpKind::all_to_all) return start_exchange(i);
+    if (op.kind == OpKind::all_to_all_v) return start_marked(i);
     StartItem start{i, op.channel, {}, plan_.collectives++};
     for (std::size_t k = 0; k < from.size(); ++k) {
       start.calls.push_back(
@@ -251,6 +253,34 @@ class Binder {
         i, op.channel, {{op.collective_kind(), Owed::sum, send, receive}}, plan_.collectives++};
     if (packs) start.packed = regrouped(op, at(op.inputs[0]), true);
     add_with_span(std::move(start));
+  }
+
+  void start_marked(std::int32_t i) {
+    const Op& op = op_at(i);
+    const MarkedExchange exchange = marked(op);
+    StartItem start{i,
+                    op.channel,
+                    {{op.collective_kind(), Owed::sum, exchange.sent_room, exchange.received_room}},
+                    plan_.collectives++};
+    const auto members = static_cast<std::size_t>(exchange.members);
+    start.calls[0].to.assign(members, exchange.from.size() / exchange.members);
+    start.calls[0].from = start.calls[0].to;
+    start.marked = exchange;
+    add_with_span(std::move(start));
+  }
+
+  MarkedExchange marked(const Op& op) const {
+    const Tensor &from = at(op.inputs[0]), &room = at(op.bucket);
+    MarkedExchange exchange;
+    exchange.from = from;
+    exchange.marks = at(op.inputs[1]);
+    exchange.sent_room = room.stretch(0, from.size());
+    exchange.to = at(op.outputs[0]);
+    exchange.arriving = at(op.inputs[2]);
+    exchange.received_room = room.stretch(from.size(), exchange.to.size());
+    exchange.members = weights_.grid().extent(op.axis);
+    exchange.from_rows = op.direction == Direction::rows;
+    return exchange;
   }
 
   // Between a matrix and the parts of its columns, row by row.
@@ -275,6 +305,9 @@ class Binder {
       const bool unpacks = op.kind == OpKind::all_to_all && op.direction == Direction::rows;
       if (unpacks) {
         std::get<Finish>(plan_.items.back()).unpacked = regrouped(op, at(op.outputs[0]), false);
+      }
+      if (op.kind == OpKind::all_to_all_v) {
+        std::get<Finish>(plan_.items.back()).marked = marked(op);
       }
     }
     if (!op.outputs.empty() && op.outputs[0] == program_.loss)

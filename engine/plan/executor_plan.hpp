@@ -2,6 +2,7 @@
 // weights and to an arena, once, so that a step is a walk over a list.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -46,11 +47,26 @@ struct Copy {
   Copies members;
 };
 
+// What nobody may send to.
+struct Clear {
+  std::int32_t op = 0;
+  Tensor at;
+};
+
 // A value's way to the memory of the device's host, or back.
 struct HostCopy {
   std::int32_t op = 0;
   Tensor from, to;
   bool to_host = false;
+};
+
+// Of an exchange of marked blocks: from which matrix, by way of which room, and into which matrix.
+// How many go to whom is known when the marks are read.
+struct MarkedExchange {
+  Tensor from, marks, sent_room;
+  Tensor to, arriving, received_room;
+  std::int64_t members = 1;
+  bool from_rows = false;  // the parts that are sent are rows, and those that come columns
 };
 
 // Of collectives and messages. Those along an axis of extent 1 are not on the list: their operand
@@ -61,11 +77,13 @@ struct StartItem {
   std::vector<CollectiveCall> calls;
   std::size_t number = 0;  // of the step's collectives
   Copies packed = {};      // before it
+  std::optional<MarkedExchange> marked = {};
 };
 struct Finish {
   ChannelNumber channel = 0;
   std::size_t number = 0;
   Copies unpacked = {};  // behind it
+  std::optional<MarkedExchange> marked = {};
 };
 
 // Which turn of the ready-queue comes next: the first member writes the number of its part, the
@@ -83,8 +101,8 @@ struct ReadNorm {
   std::vector<Tensor> squares;  // their sum is that of the whole gradient
 };
 
-using Item =
-    std::variant<KernelItem, Update, Copy, HostCopy, StartItem, Finish, Choose, ReadLoss, ReadNorm>;
+using Item = std::variant<KernelItem, Update, Copy, Clear, HostCopy, StartItem, Finish, Choose,
+                          ReadLoss, ReadNorm>;
 
 // Where the buffers of a plan lie.
 struct Addresses {

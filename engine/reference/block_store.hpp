@@ -41,7 +41,7 @@ class BlockStore {
   // Zeros with the local extents of a value; `tokens` are those of a micro-batch on all devices.
   Blocks<T> empty(Id id, std::int64_t tokens) const;
   // Whether a value is a list of words, which no blocks are kept of.
-  bool is_words(Id id) const { return program_[id].precision == Precision::int32; }
+  bool is_words(Id id) const { return program_[id].words(); }
 
   // Names of the trained matrices in the program's order.
   std::vector<std::string> parameters() const;

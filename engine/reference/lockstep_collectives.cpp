@@ -126,6 +126,28 @@ void LineCollective<T>::broadcast() const {
   });
 }
 
+// Rows go to members before and after; the ends keep zeros.
+template <typename T>
+void LineCollective<T>::neighbour_exchange() const {
+  for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
+    for (std::size_t member = 0; member < line.size(); ++member) {
+      std::vector<T>& out = (*output)[static_cast<std::size_t>(line[member])].values;
+      const auto edge = static_cast<std::ptrdiff_t>(out.size() / 2);
+      const auto values = [&](std::size_t of) -> const std::vector<T>& {
+        return (*input)[static_cast<std::size_t>(line[of])].values;
+      };
+      if (std::ssize(values(member)) < edge) {
+        throw std::logic_error("lockstep: an edge of more rows than a device has");
+      }
+      if (member > 0)
+        std::copy(values(member - 1).end() - edge, values(member - 1).end(), out.begin());
+      if (member + 1 < line.size()) {
+        std::copy_n(values(member + 1).begin(), edge, out.begin() + edge);
+      }
+    }
+  });
+}
+
 template struct LineCollective<float>;
 template struct LineCollective<double>;
 

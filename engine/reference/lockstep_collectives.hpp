@@ -28,6 +28,7 @@ struct LineCollective {
   void all_to_all() const;
   // Everybody's becomes the first member's.
   void broadcast() const;
+  void neighbour_exchange() const;
 };
 
 }  // namespace fourfold::inline engine::inline reference

@@ -321,10 +321,10 @@ void StageWalk<T>::arrive(std::int32_t i, std::size_t k) {
                                        : reduced(op, op.inputs[k], op.outputs[k]);
   if (joins_stages(op) || store_.grid().extent(op.axis) > 1) {
     const Id input = op.inputs.empty() ? op.outputs[k] : op.inputs[k];
-    const std::size_t before = op.inputs.empty() ? 0 : store_[input][0].values.size();
-    const std::size_t after = results.empty() ? 0 : results[0].values.size();
+    const bool of_result = !op.outputs.empty() && op.buffers()[k] == op.outputs[k];
+    const Blocks<T>& whole = of_result ? results : store_[input];
     result_.payload[static_cast<std::size_t>(op.channel)] +=
-        Bytes{static_cast<double>(std::max(before, after)) *
+        Bytes{static_cast<double>(whole[0].values.size()) *
               static_cast<double>(bytes_per_element(program()[input].precision))};
   }
   if (op.outputs.empty()) return;
@@ -350,13 +350,41 @@ Blocks<T> StageWalk<T>::reduced(const Op& op, Id operand, Id result) const {
     case OpKind::all_to_all:
       collective.all_to_all();
       break;
+    case OpKind::all_to_all_v:
+      expect_marks(op);
+      collective.all_to_all();
+      break;
     case OpKind::broadcast:
       collective.broadcast();
+      break;
+    case OpKind::neighbour_exchange:
+      collective.neighbour_exchange();
       break;
     default:
       collective.all_reduce(program()[operand].shape.sharding.owed);
   }
   return results;
+}
+
+// What is not marked is zero, and the marks that arrive are those that were sent.
+template <typename T>
+void StageWalk<T>::expect_marks(const Op& op) const {
+  const Blocks<T>&values = store_[op.inputs[0]], &marks = store_[op.inputs[1]];
+  for (std::size_t rank = 0; rank < marks.size(); ++rank) {
+    const std::size_t block = values[rank].values.size() / marks[rank].values.size();
+    for (std::size_t i = 0; i < values[rank].values.size(); ++i) {
+      if (values[rank].values[i] == 0 || marks[rank].values[i / block] != 0) continue;
+      throw std::logic_error("lockstep: " + name_of(op.inputs[0]) +
+                             " holds numbers in a block that is not marked");
+    }
+  }
+  Blocks<T> arrived = store_.empty(op.inputs[2], micro_batch_tokens_);
+  LineCollective<T>{&store_.grid(), op.axis, &marks, &arrived, Precision::fp32}.all_to_all();
+  for (std::size_t rank = 0; rank < marks.size(); ++rank) {
+    if (arrived[rank].values == store_[op.inputs[2]][rank].values) continue;
+    throw std::logic_error("lockstep: " + name_of(op.inputs[2]) + " is not what became of " +
+                           name_of(op.inputs[1]));
+  }
 }
 
 // What a step reports are values of the program: its completed loss, and what clipping reads.

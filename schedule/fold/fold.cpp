@@ -206,7 +206,7 @@ class Folder {
   }
 
   std::int32_t collective_class(const Op& op) {
-    const std::vector<Id>& buffers = op.buffers();
+    const std::span<const Id> buffers = op.buffers();
     const std::int32_t size = buffers.size() == 1 ? size_of(buffers[0]) : size_of_all(buffers);
     key_ = {static_cast<std::int32_t>(op.kind), op.channel, size};
     const auto [number, fresh] = collective_index_.number(key_);

@@ -46,6 +46,10 @@ class Extent {
     extent.unit_ = unit;
     return extent;
   }
+  // So many in each part, however many parts there are: rows at the edges of what is cut.
+  static constexpr Extent each(std::int64_t constant) {
+    return Extent(constant).in_units(constant);
+  }
   // Of one of so many parts, rounded up. Example: 50'257 in units of 128 over 4 are 12'672 each.
   constexpr std::int64_t part(const Quantities& quantities, std::int64_t parts) const {
     const std::int64_t each = (value(quantities) + parts - 1) / parts;

@@ -43,10 +43,10 @@ const char* name(Role role) {
 
 const char* name(OpKind kind) {
   if (is_collective(kind)) return row_of(collective_of(kind)).word;
-  constexpr const char* names[]{"gemm",    "apply",     "lookup", "map",     "reduce", "add",
-                                "pack",    "unpack",    "cut",    nullptr,   nullptr,  nullptr,
-                                nullptr,   nullptr,     "send",   "receive", "update", "choose",
-                                "to_host", "to_device", "view"};
+  constexpr const char* names[]{"gemm",   "apply",  "lookup",  "map",       "reduce", "add",
+                                "pack",   "unpack", "cut",     nullptr,     nullptr,  nullptr,
+                                nullptr,  nullptr,  nullptr,   nullptr,     "send",   "receive",
+                                "update", "choose", "to_host", "to_device", "view"};
   return names[static_cast<int>(kind)];
 }
 
@@ -64,9 +64,11 @@ std::string Label::alike() const {
   return owner.empty() ? name : owner + "." + name;
 }
 
-const std::vector<Id>& Op::buffers() const {
-  const bool of_pieces = row_of(collective_of(kind)).brings == Portion::part;
-  return of_pieces || kind == OpKind::receive ? outputs : inputs;
+std::span<const Id> Op::buffers() const {
+  if (kind == OpKind::all_to_all_v) return std::span(inputs).first(1);
+  const Portion brings = row_of(collective_of(kind)).brings;
+  const bool of_result = brings == Portion::part || brings == Portion::edges;
+  return of_result || kind == OpKind::receive ? outputs : inputs;
 }
 
 // The inverse of Recorder::update. A weight that is its own master stands among the outputs once.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct Value {
   WeightKind weight = WeightKind::none;
   // Lives in the memory of the device's host: offloaded optimizer state and activations.
   bool on_host = false;
+
+  // Words of the text, which the host has; other whole numbers are blocks that the device computes.
+  bool words() const { return persistent && precision == Precision::int32; }
 };
 
 // A trained matrix: its value and the fp32 state AdamW keeps for it, sharded alike; no state where
@@ -87,8 +91,10 @@ enum class OpKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_reduce,
-  all_to_all,  // moves a cut from rows to columns, or back
-  broadcast,   // what the first along an axis has becomes everybody's
+  all_to_all,          // moves a cut from rows to columns, or back
+  all_to_all_v,        // the same of those blocks only that are marked
+  broadcast,           // what the first along an axis has becomes everybody's
+  neighbour_exchange,  // of the devices before and after the rows at their edges
   send,
   receive,  // of a message between stages
   update,   // AdamW on a shard
@@ -99,7 +105,11 @@ enum class OpKind : std::uint8_t {
 };
 const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {
-  return kind >= OpKind::all_gather && kind <= OpKind::broadcast;
+  return kind >= OpKind::all_gather && kind <= OpKind::neighbour_exchange;
+}
+// Whether it moves a cut from rows to columns, or back.
+constexpr bool is_exchange(OpKind kind) {
+  return kind == OpKind::all_to_all || kind == OpKind::all_to_all_v;
 }
 constexpr bool is_message(OpKind kind) {
   return kind == OpKind::send || kind == OpKind::receive;
@@ -118,8 +128,12 @@ constexpr CollectiveKind collective_of(OpKind kind) {
       return CollectiveKind::all_reduce;
     case OpKind::all_to_all:
       return CollectiveKind::all_to_all;
+    case OpKind::all_to_all_v:
+      return CollectiveKind::all_to_all_v;
     case OpKind::broadcast:
       return CollectiveKind::broadcast;
+    case OpKind::neighbour_exchange:
+      return CollectiveKind::neighbour_exchange;
     default:
       return CollectiveKind::send;
   }
@@ -160,9 +174,11 @@ struct Op {
   bool deferrable = false;                  // may wait with its operands: gradient book-keeping
   Attributes attributes{};                  // what its function asks for
   // Room on the device, an output besides: of an update for state that comes from the host, of an
-  // all-to-all for the parts of its columns, one after the other.
+  // all-to-all for the parts of its columns, one after the other; of one of marked blocks for those
+  // that are sent, and behind them for those that come.
   Id bucket = -1;
   // Of a collective of several values, which are sent as one, the k-th result is of the k-th input.
+  // Of an all-to-all of marked blocks the marks stand behind it: its own, and those that come.
   std::vector<Id> inputs{};
   std::vector<Id> outputs{};
 
@@ -173,7 +189,7 @@ struct Op {
   }
   CollectiveKind collective_kind() const { return collective_of(kind); }  // collectives, messages
   // Of a collective or a message: the wholes of what is gathered, reduced or sent.
-  const std::vector<Id>& buffers() const;
+  std::span<const Id> buffers() const;
   std::vector<Parameter> updated() const;  // update: inputs[0] packs their gradients, in this order
 };
 

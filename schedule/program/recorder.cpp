@@ -198,7 +198,9 @@ Id Recorder::apply(const Result& result, const std::vector<Id>& operands) {
       family == nullptr ? std::string("apply ") + result.function.name : family->name;
   if (result.function.shape == nullptr) refuse(operation, "has no rule for its result's shape");
   const Value& first = complete(operands.at(0), operation.c_str());
-  if (first.shape.rows.constant()) refuse(operation, "rows must be tokens");
+  if (result.attributes.sequence > 0 && first.shape.rows.constant()) {
+    refuse(operation, "rows must be tokens");
+  }
   for (Id operand : operands) {
     const Value& other = complete(operand, operation.c_str());
     const ShapeRule parameters = result.function.parameters;
@@ -407,38 +409,86 @@ Id Recorder::reduced_everywhere(Op op) {
 }
 
 Id Recorder::all_to_all(Id id, Axis axis, Direction to, Hiding hiding) {
-  Value value = complete(id, "all_to_all");
+  return exchange({.kind = OpKind::all_to_all, .axis = axis, .hiding = hiding, .inputs = {id}}, to,
+                  1);
+}
+
+Id Recorder::all_to_all_v(Id id, Id marks, Id arriving, Axis axis, Direction to, Hiding hiding) {
+  const Shape& value = program_[id].shape;
+  const Shape& own = complete(marks, "all_to_all_v").shape;
+  const bool alike = own.rows == value.rows && own.sharding == value.sharding;
+  const bool blocks = own.cols.constant() && value.cols.constant() && own.cols.value({}) > 0 &&
+                      value.cols.value({}) % own.cols.value({}) == 0;
+  if (program_[marks].precision != Precision::int32 || !alike || !blocks) {
+    refuse("all_to_all_v",
+           "marks must be whole numbers that lie as the value does, for equal "
+           "blocks of its columns: " +
+               described(program_[marks]) + " of " + described(program_[id]));
+  }
+  const Id moved = exchange({.kind = OpKind::all_to_all_v,
+                             .axis = axis,
+                             .hiding = hiding,
+                             .inputs = {id, marks, arriving}},
+                            to, 2);
+  Shape expected = own;
+  expected.sharding = program_[moved].shape.sharding;
+  if (program_[arriving].precision != Precision::int32 || program_[arriving].shape != expected) {
+    refuse("all_to_all_v", "marks that arrive must lie as the result does: " +
+                               described(program_[arriving]) + " of " + described(program_[moved]));
+  }
+  return moved;
+}
+
+// With room on the device for so many times the operand.
+Id Recorder::exchange(Op op, Direction to, std::int64_t rooms) {
+  const Axis axis = op.axis;
+  Value value = complete(op.inputs[0], name(op.kind));
   if (to == Direction::pieces || value.shape.flat() || !value.members.empty()) {
-    refuse("all_to_all", "only rows and columns change places: " + described(value, axis));
+    refuse(name(op.kind), "only rows and columns change places: " + described(value, axis));
   }
   Cuts& from =
       cuts_of(value.shape.sharding, to == Direction::rows ? Direction::cols : Direction::rows);
   const std::string direction = to == Direction::rows ? "columns" : "rows";
   if (!from.contains(axis)) {
-    refuse("all_to_all", "not in " + direction + ": " + described(value, axis));
+    refuse(name(op.kind), "not in " + direction + ": " + described(value, axis));
   }
   if (!from.innermost_is(axis)) {
-    refuse("all_to_all",
+    refuse(name(op.kind),
            "only the innermost axis of " + direction + " can move: " + described(value, axis));
   }
   Value room = value;
   room.label = value.label + ".parts";
   room.persistent = false;
+  room.shape.rows = room.shape.rows * rooms;
   from = from.without_innermost();
   Cuts& cuts = cuts_of(value.shape.sharding, to);
   cuts = cuts.with(axis);
-  const Id moved = collective({.kind = OpKind::all_to_all,
-                               .channel = declare(axis, "exchange"),
-                               .axis = axis,
-                               .direction = to,
-                               .hiding = hiding,
-                               .inputs = {id}},
-                              std::move(value));
-  Op& op = program_.ops.back();
-  op.bucket = static_cast<Id>(program_.values.size());
-  op.outputs.push_back(op.bucket);
+  op.channel = declare(axis, "exchange");
+  op.direction = to;
+  const Id moved = collective(std::move(op), std::move(value));
+  Op& recorded = program_.ops.back();
+  recorded.bucket = static_cast<Id>(program_.values.size());
+  recorded.outputs.push_back(recorded.bucket);
   program_.values.push_back(std::move(room));
   return moved;
+}
+
+Id Recorder::neighbour_exchange(Id id, std::int64_t edge, Axis axis, Hiding hiding) {
+  Value value = complete(id, "neighbour_exchange");
+  const bool by_rows = value.shape.sharding.rows.innermost_is(axis) && !value.shape.flat();
+  if (!by_rows || !value.members.empty() || edge < 1) {
+    refuse("neighbour_exchange",
+           "edges of " + std::to_string(edge) +
+               " rows go only along the innermost axis of rows: " + described(value, axis));
+  }
+  value.label = value.label + ".edges";
+  value.shape.rows = Extent::each(2 * edge);
+  return collective({.kind = OpKind::neighbour_exchange,
+                     .channel = declare(axis, "exchange"),
+                     .axis = axis,
+                     .hiding = hiding,
+                     .inputs = {id}},
+                    std::move(value));
 }
 
 Id Recorder::broadcast(Id id, Axis axis, Hiding hiding) {

@@ -78,6 +78,13 @@ class Recorder {
   // The cut along `axis`, the innermost of columns or of rows, moves to be the innermost of the
   // other direction, which is the one that is named.
   Id all_to_all(Id value, Axis axis, Direction to, Hiding hiding);
+  // The same of those blocks only that are marked: whole numbers that lie as the value does, each
+  // for as many columns, with `arriving` as they lie behind it. Blocks that are not marked are zero
+  // before, and behind it.
+  Id all_to_all_v(Id value, Id marks, Id arriving, Axis axis, Direction to, Hiding hiding);
+  // Of the device before along `axis`, the innermost of rows, the last `edge` rows, and behind them
+  // the first ones of the device after: so many on each device; zeros where there is none.
+  Id neighbour_exchange(Id value, std::int64_t edge, Axis axis, Hiding hiding);
   // What the first along `axis` has becomes everybody's; nothing where all have the same.
   Id broadcast(Id value, Axis axis, Hiding hiding);
   // Which turn of the ready-queue comes next: a number that the first member along `axes` knows and
@@ -139,6 +146,7 @@ class Recorder {
   Value scattered(Id id, Axis axis, Direction direction) const;
   Id collective(Op op, Value value);
   Id reduced_everywhere(Op op);
+  Id exchange(Op op, Direction to, std::int64_t rooms);
   void gather_into(const std::vector<Id>& pieces, const std::vector<Id>& weights);
   Id room_for_state(const Parameter& parameter);
   ChannelNumber channel_of(OpKind kind, Axis axis);

@@ -1,5 +1,6 @@
-// A small program with an all-to-all, its way back and a broadcast, on 1, 2 and 4 ranks: the
-// referee holds the same matrix however it lies, and the executor holds the referee's bits.
+// A small program with an all-to-all, its way back, a broadcast and an exchange with neighbours, on
+// 1, 2 and 4 ranks: the referee holds the same matrix however it lies, and the executor holds the
+// referee's bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,17 @@
 
 namespace fourfold::inline schedule::inline program::functions {
 
+// Each row with the one before and the one after; at the edges of a device those of its neighbours.
+inline Shape one_row_each(const Shape& rows, const Attributes&) {
+  return {Extent::each(2), rows.cols, rows.sharding};
+}
+inline Shape as_rows(const Shape& rows, const Attributes&) {
+  return rows;
+}
+inline constexpr Function with_neighbours{.name = "with_neighbours",
+                                          .result = ResultShape::own,
+                                          .shape = as_rows,
+                                          .parameters = one_row_each};
 // Adds the number of the device, so that copies differ.
 inline constexpr Function numbered{.name = "numbered", .in_place = false};
 }  // namespace fourfold::inline schedule::inline program::functions
@@ -25,9 +37,20 @@ void number(const Device& device, const Op&, const reference::Operands<float>& o
   }
 }
 
+void add_neighbours(const Device&, const Op&, const reference::Operands<float>& o) {
+  const std::int64_t last = o.output.rows - 1;
+  for (std::int64_t row = 0; row <= last; ++row) {
+    for (std::int64_t col = 0; col < o.output.cols; ++col) {
+      const float before = row == 0 ? o.inputs[1](0, col) : o.inputs[0](row - 1, col);
+      const float after = row == last ? o.inputs[1](1, col) : o.inputs[0](row + 1, col);
+      o.output(row, col) = before + o.inputs[0](row, col) + after;
+    }
+  }
+}
+
 struct Recorded {
   Schedule schedule;
-  Id before = -1, cut = -1, back = -1, spread = -1;
+  Id before = -1, cut = -1, back = -1, spread = -1, near = -1;
 };
 
 Recorded recorded() {
@@ -46,6 +69,9 @@ Recorded recorded() {
   result.back = see("back", back);
   const Id own = r.map({functions::numbered, "own", Precision::fp32}, {copied.weight});
   result.spread = see("spread", r.broadcast(own, Axis::x, Hiding::never));
+  const Id edges = r.neighbour_exchange(twice, 1, Axis::x, Hiding::never);
+  result.near =
+      see("near", r.apply({functions::with_neighbours, "near", Precision::fp32}, {twice, edges}));
   result.schedule = issue(r.finish(), {});
   return result;
 }
@@ -58,7 +84,11 @@ class Exchanges : public testing::TestWithParam<int> {
 
   Recorded what = recorded();
   ProcessGrid grid{GetParam(), 1, 1, 1};
-  ShownValues values{model, what.schedule, grid, {{&functions::numbered, number}}};
+  ShownValues values{
+      model,
+      what.schedule,
+      grid,
+      {{&functions::numbered, number}, {&functions::with_neighbours, add_neighbours}}};
   Lockstep<float> referee = values.refereed();
 };
 
@@ -78,8 +108,19 @@ TEST_P(Exchanges, BroadcastTheFirstMembersNumbers) {
   }
 }
 
+TEST_P(Exchanges, WithNeighboursJoinWhatIsCut) {
+  const Matrix<float> before = whole(what.before), near = whole(what.near);
+  for (std::int64_t row = 0; row < before.rows; ++row) {
+    for (std::int64_t col = 0; col < before.cols; ++col) {
+      const float above = row == 0 ? 0.0F : before(row - 1, col);
+      const float below = row + 1 == before.rows ? 0.0F : before(row + 1, col);
+      EXPECT_EQ(near(row, col), above + before(row, col) + below) << row << " " << col;
+    }
+  }
+}
+
 TEST_P(Exchanges, GiveTheRefereesBits) {
-  const std::array all{what.before, what.cut, what.back, what.spread};
+  const std::array all{what.before, what.cut, what.back, what.spread, what.near};
   ShownValues::Values seen = values.executed();
   for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
     ASSERT_EQ(seen[rank].size(), all.size());

@@ -1,6 +1,6 @@
-// All-to-alls, broadcasts and exchanges with neighbours by every transport, in fp32 and bf16, of
-// few numbers and of more than a message or a window holds: each member holds the bits that the
-// others sent, and what nobody sent stays.
+// All-to-alls, broadcasts and exchanges with neighbours by every transport, in fp32, bf16 and
+// whole numbers, of few and of more than a message or a window holds: each member holds the bits
+// that the others sent, and what nobody sent stays.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -89,7 +89,7 @@ TEST_P(EveryExchange, BringsWhatTheOthersSent) {
                     host_memory());
   Communicator& channel = channels[line];
   for (CollectiveKind kind : moving()) {
-    for (Precision precision : {Precision::fp32, Precision::bf16}) {
+    for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int32}) {
       for (std::int64_t piece : pieces) {
         Moved trial(kind, precision, piece, ranks, channel.position());
         const std::vector<std::byte> before = trial.send.bytes;

@@ -330,7 +330,9 @@ TEST(RecordedOperations, AreRefusedForWhatIsWrong) {
   EXPECT_EQ(gemm("tokens", "twice cut"), "gemm: one axis cuts two directions");
   const auto attention = [&](const char* a, const char* b) {
     return reason(r, [&](Recorder& to) {
-      to.apply(result_of(functions::context), {values.of(a), values.of(b)});
+      Result result = result_of(functions::context);
+      result.attributes.sequence = 8;
+      to.apply(result, {values.of(a), values.of(b)});
     });
   };
   EXPECT_EQ(attention("tokens", "tokens of x"), "attention: operands lie differently");

@@ -276,13 +276,14 @@ TEST_F(RunFolders, KeepEachPartOfTheChoicesOfKernels) {
 TEST_F(RunFolders, KeepEachPartOfTheChoicesOfTransports) {
   std::vector<TransportChoice> choices;
   std::int64_t number = 1;
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+  for (const KindRow& row : collective_rows) {
+    if (row.kind == CollectiveKind::send) continue;
     for (const Owed owed : {Owed::sum, Owed::max}) {
-      for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::int32}) {
+        if (precision == Precision::int32 && row.reduces()) continue;
         ++number;
         choices.push_back({"channel" + std::to_string(number),
-                           {kind, owed, precision, number, 100 * number},
+                           {row.kind, owed, precision, number, 100 * number},
                            number % 2 == 0 ? TransportKind::window : TransportKind::library,
                            {}});
       }

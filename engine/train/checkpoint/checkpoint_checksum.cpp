@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/cpu/vectors.hpp"
+#include "engine/vector_widths.hpp"
 #include "support/random.hpp"
 
 namespace fourfold::inline engine::inline train::inline checkpoint {

@@ -18,6 +18,12 @@ Precision precision_named(const std::string& word) {
   return step_fields().with({}, "--precision", word).precision;
 }
 
+// Of a collective's operands: whole numbers are moved and not added.
+Precision precision_of(CollectiveKind kind, const std::string& word) {
+  if (word == name(Precision::int32) && !row_of(kind).reduces()) return Precision::int32;
+  return precision_named(word);
+}
+
 // Of a matrix, a group or a buffer; and how many of them.
 std::int64_t size_in(const nlohmann::json& entry, const char* key) {
   constexpr std::int64_t most = std::int64_t{1} << 48;
@@ -98,9 +104,10 @@ std::vector<TransportChoice> read_transport_choices(const nlohmann::json& value)
   try {
     for (const nlohmann::json& entry : value) {
       const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
+      const CollectiveKind kind = kind_in(word("collective"));
       result.push_back({word("channel"),
-                        {kind_in(word("collective")), word("owed") == "max" ? Owed::max : Owed::sum,
-                         precision_named(word("precision")), size_in(entry, "members"),
+                        {kind, word("owed") == "max" ? Owed::max : Owed::sum,
+                         precision_of(kind, word("precision")), size_in(entry, "members"),
                          size_in(entry, "elements")},
                         parse_transport(word("transport")),
                         {}});
