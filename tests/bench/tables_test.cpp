@@ -45,7 +45,8 @@ TEST(BenchTables, AreTheGoldenOnes) {
   Sample many;
   for (int i = 0; i < 200; ++i) many.push_back(1e-3 * ((i * 37) % 200 + 1));
   table.rows.push_back({"two hundred samples", many, {99.949, 99.951}, true});
-  table.notes = std::string(130, 'n') + " and more";
+  table.notes.assign(130, 'n');
+  table.notes += " and more";
   text += bench_text(header(2), table);
   text += bench_json(header(2), table);
   text += bench_csv(header(2), table);

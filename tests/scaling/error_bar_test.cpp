@@ -87,6 +87,27 @@ TEST(ErrorBars, FollowTheRunsThatAreNear) {
   EXPECT_GT(nothing.high - nothing.low, 1.0);  // it holds both
 }
 
+// A tenth less for each factor of two between the devices, whichever has more of them.
+TEST(ErrorBars, FollowRunsOfAsManyDevices) {
+  const auto of = [](std::int64_t devices, double ratio, const std::string& source) {
+    Residual one = residual(source, ratio);
+    one.like.devices = devices;
+    return one;
+  };
+  const auto middle = [](std::int64_t devices, const std::vector<Residual>& residuals) {
+    Likeness like = pipelined_a100;
+    like.devices = devices;
+    const ErrorBar bar = *error_bar(like, residuals);
+    return (std::log1p(bar.low) + std::log1p(bar.high)) / 2.0;
+  };
+  const std::vector<Residual> few_and_many{of(8, 1.0, "a"), of(8, 1.0, "b"), of(1 << 23, 1.5, "c"),
+                                           of(1 << 23, 1.5, "d")};
+  EXPECT_LT(middle(8, few_and_many), 0.5 * middle(1 << 23, few_and_many));
+  const std::vector<Residual> turned{of(8, 1.5, "a"), of(8, 1.5, "b"), of(1 << 23, 1.0, "c"),
+                                     of(1 << 23, 1.0, "d")};
+  EXPECT_LT(middle(1 << 23, turned), 0.5 * middle(8, turned));
+}
+
 TEST(ErrorBars, AreWidenedInSquaresBySideByUnconfirmedNumbers) {
   ErrorBar bar;
   bar.low = std::expm1(-0.1);

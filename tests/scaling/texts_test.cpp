@@ -201,8 +201,7 @@ TEST(Texts, OfAPointAndItsSearchSayEveryNumber) {
   for (Role role : roles_in(record.memory_by_role)) {
     expect_said(name(role), [=](Record& r) { r.memory_by_role[static_cast<int>(role)] *= 0.5; });
   }
-  expect_said("caches",
-              [](Record& r) { r.memory_by_role[static_cast<int>(Role::cache)] = {1e9}; });
+  expect_said("caches", [](Record& r) { r.memory_by_role[static_cast<int>(Role::cache)] = {1e9}; });
   expect_said("flops", [](Record& r) { r.model_flops *= 0.5; });
   expect_said("the advertised peak", [](Record& r) { r.advertised_peak *= 0.5; });
   expect_said("the empirical peak", [](Record& r) { r.empirical_peak *= 0.5; });
@@ -479,6 +478,26 @@ TEST(Texts, OfCollectivesNameOneChoice) {
     for (const auto& [of, time] : chosen) EXPECT_GE(time, fastest.at(of));
     EXPECT_GT(chosen.size(), 5U);
   }
+}
+
+// A grid ties that is behind the best by less than the bar tells apart, and none that is further
+// behind.
+TEST(GridTables, NameTiesWithTheBest) {
+  Record record = made_up_record();
+  record.bar->tie = 0.03;
+  record.uniform.reset();
+  record.best_grids[1].simulated = record.outcome.total * 1.02;
+  record.best_grids[2].simulated = record.outcome.total * 1.2;
+
+  const std::string text = search_text(record);
+  const auto line_of = [&](const GridSeconds& grid) {
+    const std::size_t first = text.find(grid.grid.str());
+    return text.substr(first, text.find('\n', first) - first);
+  };
+
+  EXPECT_TRUE(line_of(record.best_grids[0]).ends_with("<- best"));
+  EXPECT_TRUE(line_of(record.best_grids[1]).ends_with(" tie"));
+  EXPECT_FALSE(line_of(record.best_grids[2]).ends_with("tie"));
 }
 
 }  // namespace

@@ -310,6 +310,18 @@ TEST(LaunchWords, OneModelInThreeNotationsIsOneModel) {
   std::filesystem::remove(written(""));
 }
 
+// Megatron-LM's --make-vocab-size-divisible-by, 128 without it, is of each tensor-parallel share.
+TEST(LaunchWords, VocabulariesArePaddedOnEachShare) {
+  const auto vocabulary = [](const std::string& more) {
+    return read_foreign_model(arguments + more).model.vocabulary;
+  };
+  EXPECT_EQ(vocabulary(" --vocab-size 50257"), 50'304);
+  EXPECT_EQ(vocabulary(" --vocab-size 50257 --tensor-model-parallel-size 8"), 51'200);
+  EXPECT_EQ(vocabulary(" --vocab-size 50257 --tensor-model-parallel-size 8"
+                       " --make-vocab-size-divisible-by 1"),
+            50'264);
+}
+
 TEST(LaunchWords, WhatNobodyReadsIsNamedAndWhatChangesNoTimeIsNot) {
   const LaunchWords words(std::string(arguments) +
                           " --lr 3e-4 --save here --fp8-format hybrid --log-interval 10"

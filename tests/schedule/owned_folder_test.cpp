@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -88,6 +89,24 @@ TEST_F(OwnedFolders, OfAProcessThatLivesAreItsAndOfOneThatWasKilledAreTakenOver)
 
   EXPECT_THAT(next.remark(), testing::AllOf(HasSubstr(" was" + process),
                                             HasSubstr("which has ended; it is taken over")));
+}
+
+// A number that the system gives again is another process by when it was started: field 22 of what
+// it says of a process.
+TEST_F(OwnedFolders, SayWhenTheirProcessWasStarted) {
+  const OwnedFolder folder(root_);
+  std::ifstream own("/proc/self/stat");
+  if (!own) GTEST_SKIP() << "a system without /proc";
+  std::string field, all;
+  std::getline(own, all);
+  std::istringstream behind_name(all.substr(all.rfind(')') + 1));  // fields from the third on
+  for (int number = 3; number <= 22; ++number) behind_name >> field;
+  ASSERT_NE(field, "0");
+
+  std::ifstream lock(root_ + "/.in-use");
+  std::string said;
+  std::getline(lock, said);
+  EXPECT_THAT(said, HasSubstr(" started " + field + " since "));
 }
 
 // Whether a process of another host has ended, nobody sees from here.

@@ -155,6 +155,18 @@ TEST(ChromeTrace, WritesMicrosecondsOfOneProcessAThread) {
   EXPECT_EQ(in_words("z_gather"), "z gather");
 }
 
+TEST(ChromeTrace, WritesCountersAtTheirTimes) {
+  ChromeTrace trace;
+  trace.name_process(0, "p", {"a"});
+  trace.count(0, "memory", 0.25, {{"weights", 3.0}, {"rest", 4.5}});
+
+  const nlohmann::json event = nlohmann::json::parse(trace.text({})).at("traceEvents").back();
+
+  EXPECT_EQ(event.at("ph"), "C");
+  EXPECT_EQ(event.at("ts"), 250'000.0);
+  EXPECT_EQ(event.at("args"), (nlohmann::json{{"weights", 3.0}, {"rest", 4.5}}));
+}
+
 // However events lie in time, no two of a thread cross when start and duration are added as they
 // stand, and those that did not cross stand where they were.
 TEST(ChromeTrace, HasNoTwoEventsThatCross) {
