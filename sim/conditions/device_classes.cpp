@@ -40,7 +40,7 @@ DeviceClasses device_classes(const ProcessGrid& grid, const std::vector<double>&
     if (any) classes.names.push_back(name);
   };
   if (!slow.empty()) add(slow.size() == 1 ? "the slow device" : "the slow devices", slow);
-  for (Axis axis : all_axes) {
+  for (Axis axis : every_axis) {
     std::vector<std::int64_t> beside;
     for (std::int64_t rank : slow) {
       const auto line = grid.line(rank, axis);

@@ -20,7 +20,7 @@ bool of_links(const std::string& key) {
 
 bool passes(const Topology& topology, const std::vector<bool>& changed, const ProcessGrid& grid,
             const Mapping& mapping) {
-  for (Axis axis : all_axes) {
+  for (Axis axis : every_axis) {
     if (grid.extent(axis) == 1) continue;
     for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
       if (grid.coordinate(rank, axis) != 0) continue;  // a group once

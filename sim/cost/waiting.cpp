@@ -8,11 +8,27 @@
 
 namespace fourfold::inline sim::inline cost {
 
+namespace {
+
+std::size_t axes_along(Axis axis, const ProcessGrid& grid) {
+  const auto bit = [](Axis one) { return std::size_t{1} << static_cast<std::size_t>(one); };
+  if (!is_second(axis)) return bit(axis);
+  std::size_t along = 0;
+  for (const std::int64_t rank : grid.line(0, axis)) {
+    for (const Axis own : {Axis::x, Axis::y, Axis::z, Axis::data}) {
+      if (grid.coordinate(rank, own) > 0) along |= bit(own);
+    }
+  }
+  return along;
+}
+
+}  // namespace
+
 WaitingWalk::WaitingWalk(TimedProgram& program, const ProcessGrid& grid) : program_(program) {
   for (const Channel& channel : program.channels) {
     OfChannel& of = channels_.emplace_back();
-    of.axis = static_cast<std::size_t>(channel.axis);
     if (channel.axis == Axis::pipe) continue;
+    of.along = axes_along(channel.axis, grid);
     of.members = members(channel, grid);
     of.expected = expected_largest(of.members);
     of.left = variance_of_largest(of.members);
@@ -77,10 +93,10 @@ void WaitingWalk::wait(TimedStep& step) {
   if (channel.members == 1 || step.back < 0 || back >= channel.posts.size()) return;
   const Post& post = channel.posts[channel.posts.size() - 1 - back];
   if (post.finish <= clock_) return;
-  const std::size_t along = std::size_t{1} << channel.axis;
+  const std::size_t along = channel.along;
   double variance = 0.0, lead = 0.0;
   for (std::size_t i = 0; i < apart_.variance.size(); ++i) {
-    if ((i & along) != 0) continue;
+    if ((i & along) == along) continue;
     variance += post.apart.variance[i];
     lead += post.apart.lead[i];
     apart_.variance[i | along] += channel.left * post.apart.variance[i];

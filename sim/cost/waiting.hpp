@@ -29,7 +29,8 @@ class WaitingWalk {
   void body(const StepRun& run);
 
  private:
-  // By set of x, y, z and data along which devices have it in common.
+  // By set of x, y, z and data along which devices have it in common. An axis of the second
+  // factoring stands for all of those that its lines run along.
   using BySet = std::array<double, 16>;
   struct Apart {
     BySet variance{};
@@ -44,7 +45,7 @@ class WaitingWalk {
   struct OfChannel {
     std::int64_t members = 1;
     double expected = 0.0, left = 1.0;  // of the largest of so many values, and of its variance
-    std::size_t axis = 0;
+    std::size_t along = 0;              // the axes that its lines run along
     double free = 0.0;
     std::vector<Post> posts;
   };

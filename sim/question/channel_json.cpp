@@ -27,7 +27,7 @@ Channel channel_named(const std::string& word) {
   }
   const std::size_t end = std::min(word.find('_'), word.size());
   const std::string purpose = end < word.size() ? word.substr(end + 1) : "";
-  for (Axis axis : all_axes) {
+  for (Axis axis : every_axis) {
     const Channel channel{axis, purpose};
     if (name(channel) == word) return channel;
   }
