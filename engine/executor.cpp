@@ -10,8 +10,8 @@
 #include "engine/batch.hpp"
 #include "engine/bucketed_update.hpp"
 #include "engine/host_memory.hpp"
+#include "engine/packed_marks.hpp"
 #include "engine/plan/executor_plan.hpp"
-#include "engine/plan/marked_blocks.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/order/ready_turns.hpp"
 #include "schedule/program/sharding.hpp"
@@ -252,12 +252,8 @@ class Executor::StepWalk {
     close_span(update.op);
   }
 
-  void make(const work::Copies& copies) {
-    for (const auto& [from, to] : copies) memory_.copy(to.data, from.data, from.bytes());
-  }
-
   void run(const work::Copy& copy) {
-    make(copy.members);
+    make_copies(memory_, copy.members);
     close_span(copy.op);
   }
 
@@ -276,55 +272,9 @@ class Executor::StepWalk {
     close_span(op);
   }
 
-  // By member.
-  using BlocksOf = std::vector<std::vector<std::int64_t>>;
-
-  BlocksOf read_marks(const Tensor& marks, std::int64_t members, bool by_rows) {
-    const std::vector<std::int32_t> values = whole_numbers_of(memory_, marks);
-    return plan::marked_blocks({values, marks.cols, members, by_rows});
-  }
-
-  // Elements of each member's part, all lying one after the other.
-  static std::vector<std::int64_t> parts(const BlocksOf& blocks, std::int64_t block) {
-    std::vector<std::int64_t> elements;
-    for (const auto& of_member : blocks) elements.push_back(std::ssize(of_member) * block);
-    return elements;
-  }
-
-  // Between a matrix and a room where its marked blocks stand one after the other.
-  static work::Copies places(const BlocksOf& blocks, const Tensor& matrix, const Tensor& room,
-                             std::int64_t block, bool into_room) {
-    work::Copies copies;
-    std::int64_t first = 0;
-    for (const auto& of_member : blocks) {
-      for (const std::int64_t number : of_member) {
-        const Tensor there = matrix.stretch(number * block, block);
-        const Tensor here = room.stretch(first, block);
-        copies.push_back(into_room ? std::pair{there, here} : std::pair{here, there});
-        first += block;
-      }
-    }
-    return copies;
-  }
-
-  void send_marked(const work::MarkedExchange& marked, CollectiveCall& call) {
-    const std::int64_t block = marked.from.size() / marked.marks.size();
-    const BlocksOf sent = read_marks(marked.marks, marked.members, marked.from_rows);
-    make(places(sent, marked.from, marked.sent_room, block, true));
-    call.to = parts(sent, block);
-    call.from = parts(read_marks(marked.arriving, marked.members, !marked.from_rows), block);
-  }
-
-  void place_marked(const work::MarkedExchange& marked) {
-    const std::int64_t block = marked.to.size() / marked.arriving.size();
-    const BlocksOf arrived = read_marks(marked.arriving, marked.members, !marked.from_rows);
-    memory_.fill_zeros(marked.to.data, marked.to.bytes());
-    make(places(arrived, marked.to, marked.received_room, block, false));
-  }
-
   void run(work::StartItem& start) {
-    make(start.packed);
-    if (start.marked) send_marked(*start.marked, start.calls[0]);
+    make_copies(memory_, start.packed);
+    if (start.marked) send_marked(memory_, *start.marked, start.calls[0]);
     // They are finished in their order: the last one stands for all.
     for (const CollectiveCall& call : start.calls) {
       posts_[start.number] = communicator(start.channel).start(call);
@@ -338,8 +288,8 @@ class Executor::StepWalk {
     communicator(finish.channel).finish(posts_[finish.number]);
     OpSpan& span = result_.spans[span_of_[finish.number]];
     span.waited = seconds() - begin;
-    make(finish.unpacked);
-    if (finish.marked) place_marked(*finish.marked);
+    make_copies(memory_, finish.unpacked);
+    if (finish.marked) place_marked(memory_, *finish.marked);
     now_ = seconds();
     span.end = now_;
     result_.exposed_seconds[static_cast<std::size_t>(finish.channel)] += span.waited;

@@ -62,6 +62,9 @@ std::string find_file(const std::string& name_or_path) {
       const std::string titled = with_such_devices(name_or_path, known);
       if (!titled.empty()) hint = titled;
     }
+    if (std::error_code missing; std::filesystem::exists(name_or_path, missing)) {
+      hint = "; the name of a platform's file ends with .toml";
+    }
     throw std::runtime_error(fmt::format("unknown platform \"{}\"{}", name_or_path, hint));
   }
   return (platforms_folder() / (name_or_path + ".toml")).string();

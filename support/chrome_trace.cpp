@@ -5,12 +5,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <tuple>
 
 namespace fourfold::inline support {
+
+namespace {
+
+// That every trace of ours begins with.
+const std::string first_words = R"({"displayTimeUnit":"ms")";
+
+}  // namespace
 
 std::string place_arguments(const std::string& section, std::int64_t layer,
                             std::int64_t micro_batch) {
@@ -87,9 +96,17 @@ void ChromeTrace::count(std::int64_t process, const std::string& title, double t
                  title, process, time_s * 1e6, arguments);
 }
 
+void refuse_no_trace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string start(first_words.size(), '\0');
+  if (!file.read(start.data(), std::ssize(start)) && file.gcount() == 0) return;  // new, or empty
+  if (start == first_words) return;
+  throw std::runtime_error(path + " is there already and is no trace; give another --trace");
+}
+
 std::string ChromeTrace::text(const nlohmann::json& other) const {
   std::string text =
-      "{\"displayTimeUnit\":\"ms\",\"otherData\":" + other.dump() + ",\"traceEvents\":[" + names_;
+      first_words + (",\"otherData\":" + other.dump()) + ",\"traceEvents\":[" + names_;
   const std::vector<std::int64_t> starts = nested_starts();
   const auto microseconds = [](std::int64_t ns) {
     return fmt::format("{}.{:03}", ns / 1000, ns % 1000);

@@ -25,11 +25,15 @@ std::string place_arguments(const std::string& section, std::int64_t layer,
 // "z_gather", as records have it, in words: "z gather".
 std::string in_words(std::string name);
 
+// Throws std::runtime_error with a sentence if something is there that is no trace of this
+// writer's: a trace replaces an earlier one, and nothing else.
+void refuse_no_trace(const std::string& path);
+
 // Processes are named before events are added. Titles hold only letters, digits, points and blanks:
-// nothing needs escaping. Stamps are rounded once, to an eighth of a microsecond, which decimals and
-// binary numbers both have exactly: start and duration add up to the end however they are added.
-// Events of a thread nest: one that begins within another and ends behind it begins at that end, as
-// it does in a queue.
+// nothing needs escaping. Stamps are rounded once, to an eighth of a microsecond, which decimals
+// and binary numbers both have exactly: start and duration add up to the end however they are
+// added. Events of a thread nest: one that begins within another and ends behind it begins at that
+// end, as it does in a queue.
 class ChromeTrace {
  public:
   void name_process(std::int64_t process, const std::string& title,

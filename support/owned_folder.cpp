@@ -164,6 +164,16 @@ OwnedFolder::~OwnedFolder() {
   ::close(file_);
 }
 
+void refuse_in_use(const std::string& folder) {
+  const int file = ::open((folder + "/.in-use").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return;
+  const bool is_taken = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const std::optional<Owner> owner = read_owner(file);
+  ::close(file);
+  const bool by_another = !owner || owner->process != ::getpid() || owner->host != this_host();
+  if (is_taken && by_another) in_use(folder, owner);
+}
+
 NewFolder::NewFolder(const std::string& first) {
   const auto refuse = [](const files::path& path, int error) {
     throw std::runtime_error("cannot make the folder " + path.string() + ": " +

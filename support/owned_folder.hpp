@@ -28,6 +28,10 @@ class OwnedFolder {
   long process_ = 0;
 };
 
+// Throws std::runtime_error with the sentence of OwnedFolder where another process of this host has
+// the folder now. Makes nothing, and needs no folder.
+void refuse_in_use(const std::string& folder);
+
 // A folder that nobody else has made: FIRST, or FIRST-2, FIRST-3 ... where there is one.
 class NewFolder {
  public:

@@ -37,6 +37,15 @@ Point point_of(const BenchQuestion& question, const Case& one) {
   return point;
 }
 
+// Without the name of who says it, and its line's end.
+std::string sentence_of_replay(std::string complaint) {
+  constexpr std::string_view end_of_name = ": ";
+  const std::size_t name = complaint.find(end_of_name);
+  if (name != std::string::npos) complaint.erase(0, name + end_of_name.size());
+  while (complaint.ends_with('\n')) complaint.pop_back();
+  return complaint;
+}
+
 std::string name_of(const Case& one) {
   return fmt::format("{} on {} devices, {}", one.model, one.grid.size(), one.grid.str());
 }
@@ -87,7 +96,7 @@ BenchTable bench_simulate(const BenchQuestion& question) {
       const JobResult result = run_side_by_side({{{executable}, input}}).front();
       if (result.status != 0) {
         throw std::runtime_error(
-            fmt::format("fourfold-replay failed on {}: {}", name_of(one), result.complaint));
+            fmt::format("{}: {}", name_of(one), sentence_of_replay(result.complaint)));
       }
       const double before = last.outcome.total.value;
       last = replay_answer_from_json(result.output);

@@ -23,6 +23,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
 #include "schedule/order/step.hpp"
+#include "support/owned_folder.hpp"
 
 namespace fourfold::inline bench::inline kinds {
 
@@ -166,7 +167,13 @@ BenchTable bench_checkpoint(const BenchQuestion& question) {
   training.trainer = nlohmann::json::object();
   std::vector<Sample> seconds;
   double bytes = 0.0;
+  // Of a disk without room nothing is left.
+  struct Left {
+    std::string folder;
+    ~Left() { remove_empty({folder}); }
+  };
   {
+    const Left left{folder};
     Checkpoints checkpoints(folder, 1);
     checkpoints.write(training, weights);
     const auto size = static_cast<std::int64_t>(files::file_size(newest_data(folder)));

@@ -23,9 +23,8 @@ class Check {
   [[noreturn]] void refuse(const std::string& why) const {
     throw std::invalid_argument("kernel " + operation_ + ": " + why);
   }
-  // Whole ones are for functions with a rule of their own.
   void numbers(const Tensor& t, const std::string& which) const {
-    const bool whole = t.precision == Precision::int32 && op_.kind != OpKind::apply;
+    const bool whole = t.precision == Precision::int32 && !op_.function->whole_numbers;
     if (whole) refuse(which + " must hold fp32 or bf16, not int32");
     if (t.rows < 1 || t.cols < 1) refuse(which + " is empty (" + extents(t) + ")");
     if (t.data == nullptr) refuse(which + " has no memory");

@@ -117,6 +117,32 @@ void LineCollective<T>::all_to_all() const {
 }
 
 template <typename T>
+void LineCollective<T>::expect_marked(const std::string& name,
+                                      const std::vector<Matrix<T>>& marks) const {
+  for (std::size_t rank = 0; rank < marks.size(); ++rank) {
+    const std::vector<T>& values = (*input)[rank].values;
+    const std::size_t block = values.size() / marks[rank].values.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == 0 || marks[rank].values[i / block] != 0) continue;
+      throw std::logic_error("lockstep: " + name + " holds numbers in a block that is not marked");
+    }
+  }
+}
+
+template <typename T>
+void LineCollective<T>::expect_arrival(const std::string& name, const std::string& arriving_name,
+                                       const std::vector<Matrix<T>>& arriving) const {
+  std::vector<Matrix<T>> arrived = arriving;
+  LineCollective<T> moved = *this;
+  moved.output = &arrived;
+  moved.all_to_all();
+  for (std::size_t rank = 0; rank < arrived.size(); ++rank) {
+    if (arrived[rank].values == arriving[rank].values) continue;
+    throw std::logic_error("lockstep: " + arriving_name + " is not what became of " + name);
+  }
+}
+
+template <typename T>
 void LineCollective<T>::broadcast() const {
   for_each_line(*grid, axis, [&](const std::vector<std::int64_t>& line) {
     for (std::int64_t rank : line) {

@@ -3,6 +3,7 @@
 // bits and a real run with rings does too.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/reference/matrix.hpp"
@@ -26,6 +27,11 @@ struct LineCollective {
   void reduce_scatter() const;
   // From rows that are cut to columns that are, or back, as the extents of the blocks say.
   void all_to_all() const;
+  // Of an all-to-all of marked blocks: what is not marked is zero, and of marks those that arrive
+  // are what became of the input. Throw std::logic_error with the names.
+  void expect_marked(const std::string& name, const std::vector<Matrix<T>>& marks) const;
+  void expect_arrival(const std::string& name, const std::string& arriving_name,
+                      const std::vector<Matrix<T>>& arriving) const;
   // Everybody's becomes the first member's.
   void broadcast() const;
   void neighbour_exchange() const;

@@ -351,7 +351,9 @@ Blocks<T> StageWalk<T>::reduced(const Op& op, Id operand, Id result) const {
       collective.all_to_all();
       break;
     case OpKind::all_to_all_v:
-      expect_marks(op);
+      collective.expect_marked(name_of(operand), store_[op.inputs[1]]);
+      LineCollective<T>{&store_.grid(), op.axis, &store_[op.inputs[1]], nullptr, Precision::fp32}
+          .expect_arrival(name_of(op.inputs[1]), name_of(op.inputs[2]), store_[op.inputs[2]]);
       collective.all_to_all();
       break;
     case OpKind::broadcast:
@@ -364,27 +366,6 @@ Blocks<T> StageWalk<T>::reduced(const Op& op, Id operand, Id result) const {
       collective.all_reduce(program()[operand].shape.sharding.owed);
   }
   return results;
-}
-
-// What is not marked is zero, and the marks that arrive are those that were sent.
-template <typename T>
-void StageWalk<T>::expect_marks(const Op& op) const {
-  const Blocks<T>&values = store_[op.inputs[0]], &marks = store_[op.inputs[1]];
-  for (std::size_t rank = 0; rank < marks.size(); ++rank) {
-    const std::size_t block = values[rank].values.size() / marks[rank].values.size();
-    for (std::size_t i = 0; i < values[rank].values.size(); ++i) {
-      if (values[rank].values[i] == 0 || marks[rank].values[i / block] != 0) continue;
-      throw std::logic_error("lockstep: " + name_of(op.inputs[0]) +
-                             " holds numbers in a block that is not marked");
-    }
-  }
-  Blocks<T> arrived = store_.empty(op.inputs[2], micro_batch_tokens_);
-  LineCollective<T>{&store_.grid(), op.axis, &marks, &arrived, Precision::fp32}.all_to_all();
-  for (std::size_t rank = 0; rank < marks.size(); ++rank) {
-    if (arrived[rank].values == store_[op.inputs[2]][rank].values) continue;
-    throw std::logic_error("lockstep: " + name_of(op.inputs[2]) + " is not what became of " +
-                           name_of(op.inputs[1]));
-  }
 }
 
 // What a step reports are values of the program: its completed loss, and what clipping reads.

@@ -91,7 +91,6 @@ class StageWalk {
   void wait(const Issue& issue);
   void arrive(std::int32_t op, std::size_t k);
   Blocks<T> reduced(const Op& op, Id operand, Id result) const;
-  void expect_marks(const Op& op) const;
   void observe(const Op& op);
 
   Model model_;

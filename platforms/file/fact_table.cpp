@@ -151,6 +151,11 @@ double FactTable::record(Fact fact, const std::string& key, Range range, Kind ki
   if (!holds(range, scaled)) {
     refuse(key, fmt::format("is {} after scaling, but it must be {}", scaled, words(range)));
   }
+  if (kind == Kind::whole && scaled != std::floor(scaled)) {
+    throw std::runtime_error(
+        fmt::format("as scaled: {} is {}, but it must be a whole number; the file says {}",
+                    fact.key, scaled, fact.value));
+  }
   sheet_->facts.push_back(std::move(fact));
   return scaled;
 }

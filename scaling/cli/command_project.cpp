@@ -30,6 +30,7 @@
 #include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
 #include "scaling/words/throughput_text.hpp"
+#include "support/chrome_trace.hpp"
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/json_object.hpp"
@@ -213,7 +214,13 @@ int project(const Typed& typed, const CLI::App& verb) {
     throw std::runtime_error(
         "--width cannot take effect: without --memory-figure no figure is drawn");
   }
-  if (!typed.trace.empty()) refuse_unwritable(typed.trace);
+  if (typed.wide && !typed.explain) {
+    throw std::runtime_error("--wide cannot take effect without --explain");
+  }
+  if (!typed.trace.empty()) {
+    refuse_unwritable(typed.trace);
+    refuse_no_trace(typed.trace);
+  }
   try {
     const Answer found = answer(typed);
     if (!typed.trace.empty()) say_line(write_trace_of(found.record, typed.trace));

@@ -225,6 +225,11 @@ void add_search_verb(CLI::App& app, Action& action) {
         throw std::runtime_error(
             "--grids-by cannot take effect: whole strategies are searched by estimate");
       }
+      if (!open && verb->count("--best") > 0) {
+        throw std::runtime_error(
+            "--best cannot take effect: without a list of choices the ten best grids are shown; "
+            "--influence or --output make it a search of strategies");
+      }
       return open ? search_whole_strategies(*typed, *verb) : search_grids(*typed, *verb);
     };
   });

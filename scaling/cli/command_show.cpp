@@ -155,8 +155,9 @@ void add_show_verb(CLI::App& app, Action& action) {
   add_phase_flag(*verb, *flags);
   verb->get_option("--model")->required(false);
   add_order_verb(*verb, action);
-  // A program names axes, never extents, and is that of one micro-batch.
-  for (const char* flag : {"--grid", "--micro-batches"}) {
+  // A program names axes, never extents, and is that of one micro-batch on one stage.
+  for (const char* flag : {"--grid", "--micro-batches", "--rank-order", "--order", "--chunks",
+                           "--pipeline-limit", "--layers-per-stage", "--cut-messages"}) {
     verb->remove_option(verb->get_option(flag));
   }
   verb->callback([verb, flags, json, &action] {

@@ -82,6 +82,9 @@ int validate(const Typed& typed) {
       typed.against.empty() ? EarlierValidation{} : read_validation_json(typed.against);
   std::vector<ValidationSet> sets;
   for (const std::string& set : typed.sets.empty() ? known_validation_sets() : typed.sets) {
+    if (std::ranges::count(typed.sets, set) > 1) {
+      throw std::runtime_error("--set " + set + " is given twice");
+    }
     sets.push_back(read_validation_set(set));
   }
   const std::vector<SetResult> results = run(sets, fidelity);
@@ -94,6 +97,11 @@ int validate(const Typed& typed) {
   if (!typed.keep.empty()) {
     write_whole_file(typed.keep, residuals_csv(residuals));
     say_line(fmt::format("{} has {} runs", typed.keep, residuals.size()));
+  }
+  if (typed.intervals && leave_out(residuals, LeftOut::source).sources.empty()) {
+    throw std::runtime_error(fmt::format(
+        "--intervals needs runs of at least {} sources, one of which is left out at a time",
+        least_sources + 1));
   }
   int status = status_done;
   if (typed.json) {
@@ -169,9 +177,15 @@ void add_validate_verb(CLI::App& app, Action& action) {
                    "of --set here: who moves the bytes: ring, library, window, or auto")
       ->capture_default_str()
       ->check(CLI::IsMember({"ring", "library", "window", "auto"}));
-  verb->callback([typed, &action] {
-    action = [typed] {
-      if (!asks_for_this_machine(*typed)) return validate(*typed);
+  verb->callback([typed, verb, &action] {
+    action = [typed, verb] {
+      if (!asks_for_this_machine(*typed)) {
+        for (const char* flag : {"--platform", "--folder", "--transport"}) {
+          if (verb->count(flag) == 0) continue;
+          throw std::runtime_error(std::string(flag) + " cannot take effect without --set here");
+        }
+        return validate(*typed);
+      }
       typed->here.json = typed->json;
       return validate_here(typed->here);
     };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"
 
 namespace fourfold::inline scaling::inline find {
@@ -35,9 +36,10 @@ std::vector<Other> others(const Record& record, const Platform& platform) {
   }
   all.push_back({"twice the batch", [](Point& p) { set_batch(p, 2 * p.global_batch); }});
   if (point.model.sequence % 2 == 0) {
+    // As many tokens a step: where one of each sequence is decoded, as many sequences.
     all.push_back({fmt::format("sequences of {} tokens", point.model.sequence / 2), [](Point& p) {
                      p.model.sequence /= 2;
-                     p.global_batch *= 2;
+                     if (p.options.phase != Phase::decode) p.global_batch *= 2;
                    }});
   }
   for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::fp32}) {
@@ -60,7 +62,8 @@ std::vector<Other> others(const Record& record, const Platform& platform) {
 }
 
 double tokens(const Point& point) {
-  return static_cast<double>(point.global_batch) * static_cast<double>(point.model.sequence);
+  return static_cast<double>(point.global_batch) *
+         static_cast<double>(tokens_of_sequence(point.model, point.options));
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ StoppingRule read_rule(JsonObject object) {
   StoppingRule rule;
   if (object.has("at_least_grids")) rule.at_least = object.positive("at_least_grids");
   if (object.has("at_most_grids")) rule.at_most = object.positive("at_most_grids");
+  if (!object.has("at_least_grids")) rule.at_least = std::min(rule.at_least, rule.at_most);
   if (object.has("margin_fraction")) rule.margin = object.number("margin_fraction");
   if (object.has("work_limit")) rule.work_limit = object.positive("work_limit");
   if (rule.margin < 0.0 || rule.margin >= 1.0) {

@@ -326,6 +326,19 @@ std::vector<std::string> figures_of(const Campaign& campaign, const Study& study
   return {"pflops", "time"};
 }
 
+namespace {
+
+void refuse_devices_of_no_point(const Campaign& campaign, const CampaignOrder& order) {
+  if (!order.devices) return;
+  std::set<std::int64_t> all;
+  for (const Question& question : campaign.questions) all.insert(question.devices);
+  if (all.contains(*order.devices)) return;
+  throw std::runtime_error(fmt::format("no point of the campaign is on {}; there are {}",
+                                       counted(*order.devices, "device"), fmt::join(all, ", ")));
+}
+
+}  // namespace
+
 int run_campaign(const CampaignOrder& order) {
   std::optional<MemorisationStudy> study;
   read_toml_file(order.file, [&](const nlohmann::json& file, const TomlLines&) {
@@ -337,6 +350,7 @@ int run_campaign(const CampaignOrder& order) {
 
 int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   if (!campaign.published.empty()) read_published(campaign.published);  // refuse it before the work
+  refuse_devices_of_no_point(campaign, order);
   const std::string folder = folder_of(campaign, order);
   const std::string records = order.is_part() ? part_file(folder, order) : records_file(folder);
   Store store(records, order.opening);

@@ -130,7 +130,8 @@ std::string validation_json(const std::vector<SetResult>& results, const LeaveOu
   ordered_json object{{"format", format_name}, {"commit", build().commit}};
   object["sets"] = ordered_json::array();
   for (const SetResult& result : results) object["sets"].push_back(json_of(result));
-  object["intervals"] = json_of(intervals);
+  if (!intervals.sources.empty()) object["intervals"] = json_of(intervals);
+  if (intervals.sources.empty()) object["intervals"] = nullptr;
   return object.dump() + '\n';
 }
 

@@ -65,6 +65,7 @@ struct Body {
   std::int32_t section = 0;  // the first section of the program that it stands for
   std::vector<FoldedStep> steps;
   std::vector<BufferEvent> events;
+  bool operator==(const Body&) const = default;
 };
 
 struct BodyRun {
@@ -79,6 +80,7 @@ struct BodyCycle {
   std::int64_t repeats = 1;
   std::int64_t micro_batch = -1;  // the first one it stands for
   Order::Period period;           // of a steady stretch, the last one it stands for
+  bool operator==(const BodyCycle&) const = default;
 };
 
 struct Folded {
@@ -97,6 +99,7 @@ struct Folded {
   std::vector<Steady> steady;           // as the order declares them
   ReadyQueue ready;                     // with the turns of all micro-batches
   bool settled = false;  // whether their last periods leave in flight what they found
+  bool operator==(const Folded&) const = default;
 };
 
 Folded fold_schedule(const Schedule& schedule);

@@ -107,6 +107,8 @@ struct Function {
   const Family* family = nullptr;
   // The operand that is written in place: one that outlives the step. 0: none.
   std::size_t writes = 0;
+  // Operands and results may be whole numbers.
+  bool whole_numbers = false;
 };
 
 namespace functions {

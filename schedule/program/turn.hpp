@@ -38,6 +38,7 @@ struct Steady {
   std::int64_t turns = 0;
   std::int64_t periods = 0;
   std::int64_t micro_batches = 0;  // of one period
+  bool operator==(const Steady&) const = default;
 };
 
 // A stretch of an order that is decided while it runs: a turn is a forward or a backward, whichever

@@ -18,10 +18,10 @@ inline Shape marks_of_scores(const Shape& scores, const Attributes&) {
   return scores;
 }
 inline constexpr Function chosen{
-    .name = "chosen", .result = ResultShape::own, .shape = marks_of_scores};
+    .name = "chosen", .result = ResultShape::own, .shape = marks_of_scores, .whole_numbers = true};
 // 1 where there was 0, and 0 where there was 1.
 inline constexpr Function others{
-    .name = "others", .result = ResultShape::own, .shape = marks_of_scores};
+    .name = "others", .result = ResultShape::own, .shape = marks_of_scores, .whole_numbers = true};
 // A row stands in its expert's columns, of four, beside zeros; and the sum over experts.
 inline Shape rows_of_four(const Shape& rows, const Attributes&) {
   Shape shape = rows;
@@ -29,14 +29,14 @@ inline Shape rows_of_four(const Shape& rows, const Attributes&) {
   return shape;
 }
 inline constexpr Function spread_out{
-    .name = "spread_out", .result = ResultShape::own, .shape = rows_of_four};
+    .name = "spread_out", .result = ResultShape::own, .shape = rows_of_four, .whole_numbers = true};
 inline Shape rows_of_one(const Shape& rows, const Attributes&) {
   Shape shape = rows;
   shape.cols = shape.cols / 4;
   return shape;
 }
 inline constexpr Function summed{
-    .name = "summed", .result = ResultShape::own, .shape = rows_of_one};
+    .name = "summed", .result = ResultShape::own, .shape = rows_of_one, .whole_numbers = true};
 // Each column times a number of its own.
 inline constexpr Function scaled{.name = "scaled", .in_place = false};
 
@@ -174,7 +174,7 @@ TEST(MarkedBlocks, AreListedByMemberRowByRow) {
 TEST(MarkedBlocks, AreTheOnlyOnesWithNumbers) {
   const Recorded what = routed(Fault::unmarked_rows);
 
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal<std::logic_error>([&] {
               ShownValues(model, what.schedule, {2, 1, 1, 1}, kernels).refereed();
             }),
             "lockstep: wide holds numbers in a block that is not marked");
@@ -183,7 +183,7 @@ TEST(MarkedBlocks, AreTheOnlyOnesWithNumbers) {
 TEST(MarkedBlocks, ArriveWithTheirMarks) {
   const Recorded what = routed(Fault::marks_of_others);
 
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(refusal<std::logic_error>([&] {
               ShownValues(model, what.schedule, {2, 1, 1, 1}, kernels).refereed();
             }),
             "lockstep: others is not what became of marks");

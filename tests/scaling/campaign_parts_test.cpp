@@ -149,7 +149,8 @@ TEST(StoppingRules, OfCampaignsAreReadWithinTheirBounds) {
     return refusal<std::runtime_error>([&] { read_campaign(folder.file("c.toml")); });
   };
   for (const char* right : {"margin_fraction = 0.0", "margin_fraction = 0.999",
-                            "at_least_grids = 3, at_most_grids = 3", "work_limit = 1"}) {
+                            "at_least_grids = 3, at_most_grids = 3", "at_most_grids = 1",
+                            "work_limit = 1"}) {
     EXPECT_EQ(said(right), "accepted") << right;
   }
   for (const char* wrong : {"margin_fraction = -0.001", "margin_fraction = 1.0"}) {

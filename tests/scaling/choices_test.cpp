@@ -10,7 +10,9 @@
 #include "scaling/find/advice.hpp"
 #include "scaling/find/find_answer.hpp"
 #include "scaling/find/reruns.hpp"
+#include "schedule/models/model_file.hpp"
 #include "schedule/models/parameter_count.hpp"
+#include "sim/estimate/estimate.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
@@ -212,6 +214,33 @@ TEST(Advised, SaysWhatWouldChangeIt) {
     choose(other);
     EXPECT_EQ(devices, other.options[other.chosen].record.devices()) << with.what;
   }
+}
+
+// Of decoding one token of each sequence is a step: as many shorter sequences take less a token,
+// for there is less to look back at.
+TEST(Granted, OfDecodingAreOfAsManySequences) {
+  Record record;
+  record.point.platform = "dgx-h100";
+  record.point.model = read_model("llama2-7b");
+  record.point.grid = ProcessGrid(4, 1, 1, 2);
+  record.point.options.phase = Phase::decode;
+  record.point.options.recompute = Recompute::none;
+  record.point.global_batch = 64;
+  record.memory_limit = {80e9};
+  const Platform platform = read_platform(record.point.platform);
+  Point shorter = record.point;
+  shorter.model.sequence /= 2;
+  const double change = estimate_step(shorter, platform).outcome.total /
+                            estimate_step(record.point, platform).outcome.total -
+                        1.0;
+
+  const std::vector<Granted> all = granted_changes(record);
+  const auto found = std::ranges::find(
+      all, fmt::format("sequences of {} tokens", shorter.model.sequence), &Granted::what);
+
+  ASSERT_NE(found, all.end());
+  EXPECT_NEAR(found->change, change, 1e-12);
+  EXPECT_LT(change, 0.0);
 }
 
 // Without an answer it is a no where nothing fits any number that the machine has, and else a

@@ -32,6 +32,25 @@ ends 1 "needs at least" project --platform perlmutter --model gpt-640b --grid 2x
 ends 2 "unknown platform" project "${of[@]}" --platform nowhere --model gpt-5b
 ends 2 "a verb is missing" campaign
 ends 2 "cannot read nowhere.toml" campaign run nowhere.toml
+
+# An option that could not take effect is refused, and says beside what it would.
+ends 2 "--best cannot take effect" search "${point[@]}" --best 3
+ends 2 "--wide cannot take effect without --explain" project "${point[@]}" --wide
+ends 2 "--platform cannot take effect without --set here" validate --set layers --platform frontier
+ends 2 "--transport cannot take effect without --set here" validate --set layers --transport auto
+ends 2 "--set layers is given twice" validate --set layers --set layers
+ends 2 "--intervals needs runs of at least" validate --set layers --intervals
+ends 2 "no point of the campaign is on 77 devices; there are 16" campaign run small.toml --devices 77
+[ ! -e results ] || fail "a campaign that is refused leaves something: $(find results)"
+for flag in "--order interleaved" "--chunks 2" "--layers-per-stage 1"; do
+  # shellcheck disable=SC2086
+  ends 2 "unknown flag '${flag% *}'" show --model gpt-5b $flag
+done
+ends 2 "as scaled: nodes is 1.536, but it must be a whole number; the file says 1536" project "${point[@]}" \
+  --scale nodes=0.001
+echo own >trace.txt
+ends 2 "trace.txt is there already and is no trace" project "${point[@]}" --grid 1x1x4x4 --trace trace.txt
+[ "$(cat trace.txt)" = own ] || fail "a trace is written over a text"
 "$fourfold" project --help | heard '^Exit status: 0 done; 1 the answer is no; 2 could not; 130' ||
   fail "--help has no table of statuses"
 

@@ -26,6 +26,7 @@
 #include "support/prose.hpp"
 #include "support/quantity.hpp"
 #include "support/random.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -165,6 +166,20 @@ TEST(ChromeTrace, WritesCountersAtTheirTimes) {
   EXPECT_EQ(event.at("ph"), "C");
   EXPECT_EQ(event.at("ts"), 250'000.0);
   EXPECT_EQ(event.at("args"), (nlohmann::json{{"weights", 3.0}, {"rest", 4.5}}));
+}
+
+TEST(ChromeTrace, ReplacesATraceAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("trace.json");
+  EXPECT_EQ(refusal([&] { refuse_no_trace(path); }), "accepted");
+  for (const char* other :
+       {"x", "{\"displayTimeUnit\":\"ns\"}", "a text that somebody has written"}) {
+    std::ofstream(path) << other;
+    EXPECT_EQ(refusal([&] { refuse_no_trace(path); }),
+              path + " is there already and is no trace; give another --trace");
+  }
+  std::ofstream(path) << ChromeTrace().text({});
+  EXPECT_EQ(refusal([&] { refuse_no_trace(path); }), "accepted");
 }
 
 // However events lie in time, no two of a thread cross when start and duration are added as they

@@ -55,6 +55,8 @@ for ((i = 0; i < 600; i++)); do
 done
 engine=$(pgrep -P "$job")
 refused "live is in use by process $engine on $(hostname) since 20" train --resume live --steps 1000001
+refused "live is in use by process $engine on $(hostname) since 20" "${small[@]}" --steps 3 --folder live
+refused "live is in use by process $engine on $(hostname) since 20" "${small[@]}" --steps 3 --log live/log.jsonl --folder next
 kill -9 "$engine"
 wait "$job" && fail "a killed run ended well"
 step=$(find live/checkpoints -name 'step-*.json' | sort | tail -n 1 | sed 's/.*step-0*\([0-9]*\).json/\1/')

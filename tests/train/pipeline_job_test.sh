@@ -41,6 +41,10 @@ grep -q '"cat":"message"' "$work/trace.json" || fail "no message is traced"
 # On with one rank, on with other stages, and text from any.
 ran resumed --resume "$work/1f1b/checkpoints/step-00000003.json" --grid 1x1x1x1
 alike one resumed 3
+grep -q "remembers --order 1f1b, which is not taken to a grid with another number of stages" "$work/resumed.out" ||
+  fail "what is not taken of a pipeline is not said: $(head -n 3 "$work/resumed.out")"
+ran unstaged --resume "$work/interleaved" --grid data=2 --steps 7
+[ "$(losses unstaged | wc -l)" -eq 1 ] || fail "an interleaved run does not go on without stages"
 ran staged --resume "$work/one" --grid data=2,pipe=2 --order gpipe --zero 2 --steps 8
 [ "$(losses staged | wc -l)" -eq 2 ] || fail "two stages do not go on with what one rank trained"
 for grid in 1x1x1x1 pipe=3 x=2,pipe=2; do

@@ -127,7 +127,9 @@ TEST_F(RunFolders, OfAnEarlierRunAreLeftAsTheyAre) {
   write_checkpoints("run/checkpoints", {1});
   folder_.write("run/log.jsonl", "{}\n");
   files::create_directories("logged");
-  folder_.write("logged/log.jsonl", "{}\n");
+  folder_.write("logged/log.jsonl", "{\"kind\":\"run\"}\n");
+  files::create_directories("notes");
+  folder_.write("notes/log.jsonl", "{}\n");
   files::create_directories("empty");
   folder_.write("empty/log.jsonl", "");
   const auto said = [](const TrainSettings& settings) {
@@ -138,6 +140,8 @@ TEST_F(RunFolders, OfAnEarlierRunAreLeftAsTheyAre) {
             "run holds an earlier run; go on with that by --resume run, or give another --folder");
   EXPECT_EQ(said(settings_in("logged")),
             "logged/log.jsonl is the log of an earlier run; give another --folder, or remove it");
+  EXPECT_EQ(said(settings_in("notes")),
+            "notes/log.jsonl is there already and is no log of a run; give another --folder");
   EXPECT_EQ(said(settings_in("empty")), "");
   EXPECT_EQ(said(settings_in("new")), "");
   TrainSettings elsewhere = settings_in("new");

@@ -10,6 +10,7 @@
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flags.hpp"
+#include "engine/train/flags/idle_options.hpp"
 #include "engine/train/run/memory.hpp"
 #include "engine/train/run/traced_step.hpp"
 #include "support/refused_words.hpp"
@@ -227,6 +228,70 @@ TEST(TrainFlags, AModelMustBeTheResumedOne) {
   EXPECT_NO_THROW(expect_same_model(small, other));
   other.layers = 3;
   EXPECT_THROW(expect_same_model(small, other), std::runtime_error);
+}
+
+// A grid with other stages takes none of what speaks of them, unless it is typed anew.
+TEST(TrainFlags, AResumedRunLeavesThePipelineOfAnotherGrid) {
+  const nlohmann::json then{{"--grid", {"pipe=2,data=2"}},
+                            {"--order", {"interleaved"}},
+                            {"--chunks", {"2"}},
+                            {"--batch", {"8"}}};
+  const auto taken = [&](const Words& words, std::string& said) {
+    CLI::App app;
+    TrainFlags flags;
+    add_train_flags(app, flags);
+    parse_words(app, words);
+    nlohmann::json before = then;
+    said = take_flags_of_stages(app, before);
+    return before;
+  };
+  std::string said;
+  EXPECT_EQ(taken({"--grid", "pipe=2,x=2"}, said), then);
+  EXPECT_EQ(taken({"--batch", "4"}, said), then);
+  EXPECT_EQ(taken({"--grid", "no grid"}, said), then);
+  EXPECT_EQ(said, "");
+  const nlohmann::json left{{"--grid", {"pipe=2,data=2"}}, {"--batch", {"8"}}};
+  for (const Words& words :
+       {Words{"--grid", "data=2"}, Words{"--ranks", "2"}, Words{"--grid", "pipe=3"}}) {
+    EXPECT_EQ(taken(words, said), left);
+    EXPECT_EQ(said, "--order interleaved --chunks 2") << words[1];
+  }
+  taken({"--grid", "data=2", "--order", "1f1b"}, said);
+  EXPECT_EQ(said, "--chunks 2");
+}
+
+// What was typed and changes no step, and nothing that changes one.
+TEST(TrainFlags, WithoutEffectAreNamed) {
+  const auto idle = [](const Words& words) {
+    CLI::App app;
+    TrainFlags flags;
+    add_train_flags(app, flags);
+    parse_words(app, words);
+    TrainSettings settings = settings_of(flags);
+    settings.typed = typed_flags(app);
+    return idle_options(settings);
+  };
+  const auto with = [](const Words& grid, const Words& words) {
+    Words all = grid;
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+  };
+  const Words alone{"--grid", "1x1x1x1"};
+  for (const Words& words :
+       {Words{"--zero", "3"}, Words{"--sequence-parallel", "on"}, Words{"--cut-messages", "on"},
+        Words{"--recompute-every", "2"}, Words{"--recompute", "selective"},
+        Words{"--data-bucket", "100"}, Words{"--weight-gather", "keep"},
+        Words{"--gradient-reduction", "accumulated"}, Words{"--data-reduction", "beside-backward"},
+        Words{"--in-flight-blocks", "5"}, Words{"--weight-gather-precision", "fp32"},
+        Words{"--transport", "window"}, Words{"--progress", "thread"}}) {
+    EXPECT_THAT(idle(with(alone, words)), testing::ElementsAre(words[0] + ' ' + words[1]));
+  }
+  EXPECT_THAT(idle(with({"--grid", "data=2,pipe=2,x=2", "--micro-batches", "2"},
+                        {"--zero", "1", "--cut-messages", "on", "--order", "gpipe", "--recompute",
+                         "full", "--precision", "bf16"})),
+              testing::IsEmpty());
+  EXPECT_THAT(idle(with(alone, {"--recompute", "full", "--precision", "bf16", "--batch", "4"})),
+              testing::IsEmpty());
 }
 
 TEST(MemoryRoom, IsRefusedInNumbers) {

@@ -39,6 +39,21 @@ refused 2 "cannot write" --log "$work/short.txt/log.jsonl"
 refused 2 "has no effect: this run has 2 steps" --trace "$work/trace.json" --trace-step 3 --steps 2
 refused 2 "--prompt has no effect with --tokens 0" --prompt now --tokens 0
 
+# A trace replaces a trace, and nothing else: not the text, a file of the run or of another one.
+cp "$0" "$work/text.txt"
+echo '{"displayTimeUnit":"ms"}' >"$work/earlier.json"
+for taken in "$work/text.txt" "$work/short.txt"; do
+  refused 2 "$taken is there already and is no trace" --trace "$taken" --data "$work/text.txt" --steps 5
+done
+for own in log.jsonl loss.csv heartbeats checkpoints/step-00000005.json; do
+  mkdir -p "$work/new/checkpoints"
+  folder=$work/new refused 2 "$work/new/$own is a file of the run's own" --trace "$work/new/$own" --steps 5
+done
+refused 2 "$work/l is a file of the run's own" --log "$work/l" --trace "$work/l" --steps 5
+refused 2 "has no effect: this run has 2 steps" --trace "$work/earlier.json" --trace-step 3 --steps 2
+cmp -s "$0" "$work/text.txt" || complain "a refused run has written over its text"
+refused 2 "$work/text.txt is there already and is no log of a run" --log "$work/text.txt" --data "$0"
+
 # A folder, or a log, that holds a run stays as it is, unless that run is resumed.
 mkdir -p "$work/held"
 echo '{"kind":"run"}' >"$work/held/log.jsonl"

@@ -204,6 +204,9 @@ std::string index_of(const std::vector<Shard>& shards, const ForeignCheckpoint& 
 void write_foreign(const std::string& folder, const ForeignCheckpoint& what,
                    const Matrices& matrices, std::int64_t most_bytes) {
   std::error_code missing;
+  if (files::exists(folder, missing) && !files::is_directory(folder, missing)) {
+    throw std::runtime_error(folder + " is a file; give a folder that is new");
+  }
   if (files::exists(folder, missing) && !files::is_empty(folder, missing)) {
     throw std::runtime_error(folder + " is not empty; give a folder that is new");
   }

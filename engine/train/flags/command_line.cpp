@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "schedule/program/process_grid.hpp"
+
 namespace fourfold::inline engine::inline train::inline flags {
 
 namespace {
@@ -135,6 +137,29 @@ std::vector<std::string> words_with(const std::vector<std::string>& words, const
     }
   }
   return all;
+}
+
+std::string take_flags_of_stages(const CLI::App& parsed, nlohmann::json& before) {
+  if (!replaced(parsed, "--grid")) return "";
+  const auto stages = [](const std::string& grid) {
+    return grid.empty() ? 1 : ProcessGrid::parse(grid).extent(Axis::pipe);
+  };
+  const std::string now =
+      typed(parsed, "--grid") ? parsed.get_option("--grid")->results().back() : "";
+  const std::string then =
+      before.contains("--grid") ? before.at("--grid").back().get<std::string>() : "";
+  std::string text;
+  try {
+    if (stages(now) == stages(then)) return "";
+  } catch (const std::invalid_argument&) {
+    return "";  // a grid that is refused elsewhere
+  }
+  for (const char* flag : {"--order", "--chunks", "--pipeline-limit", "--layers-per-stage"}) {
+    if (!before.contains(flag) || typed(parsed, flag)) continue;
+    add_words(flag, before.at(flag), text);
+    before.erase(flag);
+  }
+  return text;
 }
 
 std::string left_out(const nlohmann::json& before) {

@@ -37,6 +37,9 @@ std::vector<std::string> words_with(const std::vector<std::string>& words, const
 // What of `before` words_with() leaves out although nothing replaces it, which honest checkpoints
 // do not hold: "--log /etc/motd --folder .."; empty as a rule.
 std::string left_out(const nlohmann::json& before);
+// Takes away what of `before` speaks of stages, where other ones are typed and their number is not
+// that of before: "--order interleaved --chunks 2". Empty where nothing does.
+std::string take_flags_of_stages(const CLI::App& parsed, nlohmann::json& before);
 // What of `before` it takes that names files to be read: "--data book.txt".
 std::string files_taken(const CLI::App& parsed, const nlohmann::json& before);
 

@@ -119,7 +119,7 @@ TrainSettings settings_of(const TrainFlags& flags) {
   if (settings.options.pad_vocabulary > 0) {
     throw std::runtime_error(
         "--pad-vocabulary cannot take effect: what is trained is the vocabulary that the model "
-        "says; give it one that is padded, by --vocabulary or in its file");
+        "says; give it one that is padded in its file");
   }
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);

@@ -9,12 +9,15 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/train.hpp"
+#include "support/chrome_trace.hpp"
+#include "support/owned_folder.hpp"
 #include "support/plain_name.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
@@ -23,9 +26,19 @@ namespace {
 
 namespace files = std::filesystem;
 
+constexpr char run_line[] = R"({"kind":"run")";
+
 bool holds_text(const std::string& log) {
   std::error_code missing;
   return files::is_regular_file(log, missing) && files::file_size(log, missing) > 0;
+}
+
+// Whether its first line begins as that of a run's log does.
+bool is_log(const std::string& path) {
+  std::ifstream file(path);
+  std::string start(std::size(run_line) - 1, '\0');
+  file.read(start.data(), std::ssize(start));
+  return start == run_line;
 }
 
 // The folder that a path lies in, by its name alone: "." of a name without one.
@@ -73,6 +86,7 @@ void refuse_unmakeable(const std::string& folder) {
 }
 
 void refuse_earlier_run(const TrainSettings& settings) {
+  refuse_in_use(settings.folder);
   const std::string checkpoints = settings.folder + "/checkpoints";
   if (resumes_from(settings, checkpoints)) return;
   if (!finished_checkpoints(checkpoints).empty()) {
@@ -82,9 +96,32 @@ void refuse_earlier_run(const TrainSettings& settings) {
                     settings.folder));
   }
   if (!holds_text(log_path(settings))) return;
+  if (!is_log(log_path(settings))) {
+    throw std::runtime_error(
+        fmt::format("{} is there already and is no log of a run; give another {}",
+                    log_path(settings), settings.log.empty() ? "--folder" : "--log"));
+  }
+  refuse_in_use(above(log_path(settings)).string());
   throw std::runtime_error(fmt::format("{} is the log of an earlier run; give another {}",
                                        log_path(settings),
                                        settings.log.empty() ? "--folder, or remove it" : "--log"));
+}
+
+void refuse_other_trace(const TrainSettings& settings) {
+  if (settings.trace.empty()) return;
+  const auto place = [](const std::string& path) {
+    std::error_code missing;
+    return files::weakly_canonical(files::absolute(path), missing);
+  };
+  const files::path trace = place(settings.trace), folder = place(settings.folder);
+  const std::string name = trace.filename().string();
+  const bool own = trace.parent_path() == folder &&
+                   (name.starts_with("loss.") || name.starts_with('.') || name == "log.jsonl" ||
+                    name == "heartbeats" || name == "checkpoints");
+  if (own || trace == place(log_path(settings)) || trace.parent_path() == folder / "checkpoints") {
+    throw std::runtime_error(settings.trace + " is a file of the run's own; give another --trace");
+  }
+  refuse_no_trace(settings.trace);
 }
 
 void refuse_links(const std::string& folder) {

@@ -18,10 +18,14 @@ std::string folder_resumed(const std::string& resume);
 // be made. Makes nothing. Not collective.
 void refuse_unmakeable(const std::string& folder);
 
-// Throws std::runtime_error with a sentence if the folder, or the log, holds an earlier run that is
-// not the one to be resumed: its log would tell of two runs, its checkpoints would be removed as
-// older ones. Not collective.
+// Throws std::runtime_error with a sentence if the folder, or the log, is another run's that goes
+// on now, or holds an earlier run that is not the one to be resumed: its log would tell of two
+// runs, its checkpoints would be removed as older ones. Not collective.
 void refuse_earlier_run(const TrainSettings& settings);
+
+// Throws std::runtime_error with a sentence if --trace names what is no trace, or what the run
+// itself writes.
+void refuse_other_trace(const TrainSettings& settings);
 
 // Throws std::runtime_error with a sentence if what is in the folder leads out of it.
 void refuse_links(const std::string& folder);

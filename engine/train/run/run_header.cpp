@@ -8,6 +8,7 @@
 #include <numbers>
 #include <thread>
 
+#include "engine/train/flags/idle_options.hpp"
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
@@ -166,6 +167,10 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       options.micro_batches == 1 ? "" : "es", step_fields().word(options, "--precision"),
       step_fields().word(options, "--recompute"), step_fields().word(options, "--attention"),
       step_fields().word(options, "--overlap"));
+  const std::vector<std::string> idle = idle_options(settings);
+  if (!idle.empty()) {
+    text += fmt::format("            without effect on this grid: {}\n", fmt::join(idle, ", "));
+  }
   text += fmt::format("optimizer   AdamW: {}; weight decay {:g}, {}{}\n",
                       described(settings.learning_rate), settings.optimizer.weight_decay,
                       clipping_text(settings.optimizer), bad_steps_text(settings));
@@ -228,6 +233,8 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"order", step_fields().word(options, "--order")},
       {"chunks", options.chunks},
       {"pipeline_limit", options.pipeline_limit},
+      {"options", ordered_json_of(step_fields().facts(), step_fields().values(options))},
+      {"without_effect", idle_options(settings)},
       {"transport", name(settings.transport)},
       {"progress", name(settings.progress)},
       {"learning_rate", settings.learning_rate.peak},
@@ -253,7 +260,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"openblas_core", facts.openblas_core},
       {"kernels", facts.kernels},
       {"prepare_s", facts.prepare_seconds},
-      {"transports", facts.transports},
+      {"transports", facts.transports.substr(facts.transports.starts_with(", ") ? 2 : 0)},
       {"peak_flop_per_s", facts.work.peak.value},
       {"executed_flop_a_step", facts.work.executed.value},
       {"executed_flop_convention", executed_flops_convention()},

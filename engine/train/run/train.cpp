@@ -64,6 +64,7 @@ void refuse_unwritable_outputs(const TrainSettings& settings) {
                             std::filesystem::path(path).parent_path() == settings.folder;
     if (!to_be_made) refuse_unwritable(path);
   }
+  refuse_other_trace(settings);
 }
 
 // Folder, files and room on the disk.
@@ -237,8 +238,8 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
   const double seconds = state.trainer.value("trained_seconds", 0.0);
   if (settings.length.done({.steps_before = state.step, .seconds_before = seconds}) < 1.0) return;
   throw FailedTogether(
-      fmt::format("nothing is left to train after step {} and {:.1f} minutes; give more --steps or "
-                  "--minutes",
+      fmt::format("nothing is left to train after step {} and {:.3g} minutes; give more --steps or "
+                  "--minutes in all",
                   state.step, seconds / 60.0));
 }
 

@@ -64,7 +64,7 @@ struct Request {
   TrainingState resumed;             // of step 0 if none is
   std::vector<std::string> changes;  // since then
   std::string files_taken;           // "--data book.txt", as it was typed then
-  std::string remark;                // what of its flags is not taken, if any is not
+  std::vector<std::string> remarks;  // what of its flags is not taken, if any is not
 };
 
 // Collective.
@@ -73,7 +73,7 @@ Request started_from(Typed typed, const CLI::App& parsed) {
   path = from_first_rank([&] { return checkpoint_meant(path); });
   const TrainingState state = read_training_state(path);
   if (parsed.count("--model") == 0) typed.flags.known_model = state.model;
-  return {typed, {}, {}, "", ""};
+  return {typed, {}, {}, "", {}};
 }
 
 // Collective if a run is resumed, or starts from another's weights.
@@ -83,19 +83,24 @@ Request request_of(const Typed& first) {
   parse(parsed, again);
   refuse_without_effect(parsed);
   if (!first.flags.settings.start_from.empty()) return started_from(first, parsed);
-  if (first.flags.settings.resume.empty()) return {first, {}, {}, "", ""};
+  if (first.flags.settings.resume.empty()) return {first, {}, {}, "", {}};
   const std::string path =
       from_first_rank([&] { return checkpoint_meant(first.flags.settings.resume); });
   Request request;
   request.resumed = read_training_state(path);
-  const nlohmann::json before = typed_before(request.resumed);
+  nlohmann::json before = typed_before(request.resumed);
   request.files_taken = files_taken(parsed, before);
   if (const std::string flags = left_out(before); !flags.empty()) {
-    request.remark = fmt::format(
+    request.remarks.push_back(fmt::format(
         "{} remembers {}, which is not taken from a checkpoint, as it names what a run writes or "
-        "is; "
-        "give it again where it is meant",
-        path, flags);
+        "is; give it again where it is meant",
+        path, flags));
+  }
+  if (const std::string flags = take_flags_of_stages(parsed, before); !flags.empty()) {
+    request.remarks.push_back(
+        fmt::format("{} remembers {}, which is not taken to a grid with another number of stages; "
+                    "give it again where it is meant",
+                    path, flags));
   }
   App app;
   try {
@@ -177,7 +182,9 @@ int train_here(const Typed& typed, const Session& session) {
   watch_for_stop();
   World world;
   const Request request = request_of(typed);
-  if (world.rank() == 0 && !request.remark.empty()) remark(request.remark);
+  for (const std::string& one : request.remarks) {
+    if (world.rank() == 0) remark(one);
+  }
   TrainSettings settings;
   together([&] {
     settings = settings_on(session.ranks(), request);
