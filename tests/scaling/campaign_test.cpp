@@ -102,7 +102,7 @@ TEST(Campaign, RefusesImpossibleValues) {
               HasSubstr("a whole number, 1 or more"));
   EXPECT_THAT(refusal(small_with("devices = 16", "devices = 1_000_000")), HasSubstr("too many"));
   EXPECT_THAT(refusal(small_with("2x2x4x2", "2x2x4")), HasSubstr("process grid"));
-  EXPECT_THAT(refusal(small_with("at_most_grids = 4", "at_least_grids = 3, at_most_grids = 2")),
+  EXPECT_THAT(refusal(small_with("at_most_grids = 4", "at_least_grids = 3\nat_most_grids = 2")),
               HasSubstr("more than at_most_grids"));
   EXPECT_THAT(refusal("title = \"a\"\nbatch_tokens = 2048\nmachine = []\n"),
               HasSubstr("at least one entry"));
