@@ -13,6 +13,8 @@ template <typename... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <typename... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
 // The fields of one flag.
 std::vector<FieldFacts> fields_of(const std::vector<FieldFacts>& fields, const std::string& flag) {

@@ -198,7 +198,8 @@ bool ForeignKeys::flag(const char* key, bool usual) const {
 
 std::string ForeignKeys::word(const char* key, const std::string& usual) const {
   if (!has(key)) return usual;
-  if (config_.at(key).is_string() && config_.at(key) != "") return config_.at(key);
+  const std::string word = config_.at(key).is_string() ? config_.at(key).get<std::string>() : "";
+  if (!word.empty()) return word;
   throw std::runtime_error(std::string("does not say ") + key + " as a word");
 }
 
