@@ -8,7 +8,6 @@
 #include <numbers>
 #include <thread>
 
-#include "engine/train/flags/idle_options.hpp"
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/fold/short_folds.hpp"
@@ -167,9 +166,9 @@ std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
       options.micro_batches == 1 ? "" : "es", step_fields().word(options, "--precision"),
       step_fields().word(options, "--recompute"), step_fields().word(options, "--attention"),
       step_fields().word(options, "--overlap"));
-  const std::vector<std::string> idle = idle_options(settings);
-  if (!idle.empty()) {
-    text += fmt::format("            without effect on this grid: {}\n", fmt::join(idle, ", "));
+  if (!facts.idle.empty()) {
+    text +=
+        fmt::format("            without effect on this grid: {}\n", fmt::join(facts.idle, ", "));
   }
   text += fmt::format("optimizer   AdamW: {}; weight decay {:g}, {}{}\n",
                       described(settings.learning_rate), settings.optimizer.weight_decay,
@@ -234,7 +233,7 @@ std::string header_json(const TrainSettings& settings, const RunFacts& facts) {
       {"chunks", options.chunks},
       {"pipeline_limit", options.pipeline_limit},
       {"options", ordered_json_of(step_fields().facts(), step_fields().values(options))},
-      {"without_effect", idle_options(settings)},
+      {"without_effect", facts.idle},
       {"transport", name(settings.transport)},
       {"progress", name(settings.progress)},
       {"learning_rate", settings.learning_rate.peak},

@@ -21,6 +21,7 @@ struct RunFacts {
   std::string transports;        // what transport auto chose
   std::string data;
   std::vector<std::string> data_remarks;  // sentences
+  std::vector<std::string> idle;          // "--zero 3": options without effect on this grid
   std::string word;                       // "byte" or "token"
   double unigram_nats = 0.0;              // a word, of the held-out part
   StepWork work;

@@ -24,6 +24,7 @@
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/data/repeated_files.hpp"
+#include "engine/train/flags/idle_options.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/disk_room.hpp"
 #include "engine/train/run/heartbeats.hpp"
@@ -296,7 +297,10 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   facts.kernels = kernels_text(choices, peaks.front());
   facts.data = data.description();
   facts.word = word_name(data.format());
-  on_first_rank([&] { facts.data_remarks = remarks_on(data); });
+  on_first_rank([&] {
+    facts.data_remarks = remarks_on(data);
+    facts.idle = idle_options(settings);
+  });
   facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
   facts.work = counted_work(settings);
   facts.work.peak = peak_of(peaks);
