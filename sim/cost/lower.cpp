@@ -392,7 +392,8 @@ class Lowering {
     run.last = static_cast<std::int32_t>(program_.steps.size());
     bodies_.push_back(run);
     if (waits() && target_.grid.extent(Axis::pipe) > 1) {
-      WaitingWalk(program_, target_.grid).body(run);
+      if (!waiting_) waiting_.emplace(program_, target_.grid);
+      waiting_->body(run);
     }
   }
 
@@ -458,6 +459,7 @@ class Lowering {
   std::vector<ChannelNumber> channel_of_;
   std::vector<Kernel> classes_;
   std::vector<StepRun> bodies_;
+  std::optional<WaitingWalk> waiting_;  // within a body, of pipelines
   std::int32_t first_collective_ = 0;
   std::size_t first_load_ = 0;  // of the stage
   const double slowest_, slowdown_;

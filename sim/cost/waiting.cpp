@@ -2,6 +2,7 @@
 #include "sim/cost/waiting.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "sim/cost/order_statistics.hpp"
@@ -22,20 +23,48 @@ std::size_t axes_along(Axis axis, const ProcessGrid& grid) {
   return along;
 }
 
+// The axes of a set, numbered among those of another that has them all.
+std::size_t numbered(std::size_t set, std::size_t all) {
+  std::size_t result = 0, next = 1;
+  for (std::size_t axis = 1; axis <= all; axis <<= 1) {
+    if ((all & axis) == 0) continue;
+    if ((set & axis) != 0) result |= next;
+    next <<= 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 WaitingWalk::WaitingWalk(TimedProgram& program, const ProcessGrid& grid) : program_(program) {
   for (const Channel& channel : program.channels) {
     OfChannel& of = channels_.emplace_back();
     if (channel.axis == Axis::pipe) continue;
-    of.along = axes_along(channel.axis, grid);
     of.members = members(channel, grid);
+    if (of.members == 1) continue;
+    of.along = axes_along(channel.axis, grid);
     of.expected = expected_largest(of.members);
     of.left = variance_of_largest(of.members);
+  }
+  std::size_t any = 0;
+  for (const OfChannel& channel : channels_) any |= channel.along;
+  for (OfChannel& channel : channels_) channel.along = numbered(channel.along, any);
+  sets_ = std::size_t{1} << std::popcount(any);
+}
+
+void WaitingWalk::start() {
+  apart_ = {};
+  clock_ = 0.0;
+  const auto kept = static_cast<std::size_t>(program_.max_back) + 1;
+  for (OfChannel& channel : channels_) {
+    channel.posts.resize(kept);
+    channel.posted = 0;
+    channel.free = 0.0;
   }
 }
 
 void WaitingWalk::whole() {
+  start();
   for (const RunCycle& cycle : program_.cycles) {
     repeat(cycle.repeats, [&] {
       for (std::int32_t r = cycle.first; r < cycle.last; ++r) {
@@ -47,8 +76,7 @@ void WaitingWalk::whole() {
 }
 
 void WaitingWalk::body(const StepRun& run) {
-  apart_ = {};
-  for (OfChannel& channel : channels_) channel.posts.clear();
+  start();
   for (int time = 0; time < 2; ++time) walk(run);
 }
 
@@ -75,27 +103,35 @@ void WaitingWalk::walk(const StepRun& run) {
       apart_.variance[0] += varies.repetition.value * varies.repetition.value;
       apart_.lead[0] += varies.beyond_median.value;
     } else if (step.kind == StepKind::post) {
-      OfChannel& channel = channels_[static_cast<std::size_t>(step.channel)];
-      const double start = std::max(channel.free, clock_);
-      channel.free =
-          start + program_.collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
-      channel.posts.push_back({channel.free, start - clock_, apart_});
+      post(step);
     } else if (step.kind == StepKind::wait) {
       wait(step);
     }
   }
 }
 
+void WaitingWalk::post(const TimedStep& step) {
+  OfChannel& channel = channels_[static_cast<std::size_t>(step.channel)];
+  const double start = std::max(channel.free, clock_);
+  channel.free =
+      start + program_.collectives[static_cast<std::size_t>(step.collective)].uncontended.value;
+  Post& post = channel.posts[channel.posted++ % channel.posts.size()];
+  post.finish = channel.free;
+  post.spare = start - clock_;
+  std::copy_n(apart_.variance.begin(), sets_, post.apart.variance.begin());
+  std::copy_n(apart_.lead.begin(), sets_, post.apart.lead.begin());
+}
+
 void WaitingWalk::wait(TimedStep& step) {
   const OfChannel& channel = channels_[static_cast<std::size_t>(step.channel)];
   step.duration = {};
   const auto back = static_cast<std::size_t>(step.back);
-  if (channel.members == 1 || step.back < 0 || back >= channel.posts.size()) return;
-  const Post& post = channel.posts[channel.posts.size() - 1 - back];
+  if (channel.members == 1 || step.back < 0 || back >= channel.posted) return;
+  const Post& post = channel.posts[(channel.posted - 1 - back) % channel.posts.size()];
   if (post.finish <= clock_) return;
   const std::size_t along = channel.along;
   double variance = 0.0, lead = 0.0;
-  for (std::size_t i = 0; i < apart_.variance.size(); ++i) {
+  for (std::size_t i = 0; i < sets_; ++i) {
     if ((i & along) == along) continue;
     variance += post.apart.variance[i];
     lead += post.apart.lead[i];

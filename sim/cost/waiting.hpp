@@ -29,8 +29,8 @@ class WaitingWalk {
   void body(const StepRun& run);
 
  private:
-  // By set of x, y, z and data along which devices have it in common. An axis of the second
-  // factoring stands for all of those that its lines run along.
+  // By set of those of x, y, z and data that some channel runs along: what devices have in common
+  // there. An axis of the second factoring stands for all of those that its lines run along.
   using BySet = std::array<double, 16>;
   struct Apart {
     BySet variance{};
@@ -47,17 +47,21 @@ class WaitingWalk {
     double expected = 0.0, left = 1.0;  // of the largest of so many values, and of its variance
     std::size_t along = 0;              // the axes that its lines run along
     double free = 0.0;
-    std::vector<Post> posts;
+    std::vector<Post> posts;  // the latest, as many as a wait may look back to
+    std::size_t posted = 0;
   };
 
+  void start();
   void walk(const StepRun& run);
   // Twice, and on as the second time went.
   template <typename Once>
   void repeat(std::int64_t repeats, const Once& once);
+  void post(const TimedStep& step);
   void wait(TimedStep& step);
 
   TimedProgram& program_;
   std::vector<OfChannel> channels_;
+  std::size_t sets_ = 1;  // of BySet that may hold anything
   Apart apart_;
   double clock_ = 0.0;
 };
