@@ -28,7 +28,10 @@ static_assert(in_order(), "every order has its kind, at its own place");
 }  // namespace
 
 const OrderKind& kind_of(const StepOptions& options, const Stage& stage) {
-  if (!options.trains()) return kinds::forwards_alone;
+  return options.trains() ? training_kind_of(options, stage) : kinds::forwards_alone;
+}
+
+const OrderKind& training_kind_of(const StepOptions& options, const Stage& stage) {
   const bool no_gaps = row_of(options.order).gaps && stage.count == 1;
   const PipelineOrder order = no_gaps ? PipelineOrder::one_f_one_b : options.order;
   return order_kinds[static_cast<std::size_t>(order)];

@@ -11,17 +11,19 @@
 namespace fourfold::inline schedule::inline order {
 
 // The k-th pass of all chunks of a stage, forward or backward: micro-batches go through the chunks
-// in groups of as many as there are stages, as in Megatron-LM.
+// in groups of as many as there are stages, as in Megatron-LM, the last of those that are left.
 struct Passes {
   std::int64_t group = 1;
   std::int64_t chunks = 1;
   std::int64_t micro_batches = 1;
 
   std::int64_t count() const { return micro_batches * chunks; }
+  std::int64_t groups() const { return (micro_batches + group - 1) / group; }
   Turn at(StepPart part, std::int64_t k) const {
-    const std::int64_t round = k / group;
-    const std::int64_t in_turn = round % chunks;
-    const std::int64_t micro_batch = round / chunks * group + k % group;
+    const std::int64_t before = k / (group * chunks) * group;
+    const std::int64_t own = std::min(group, micro_batches - before);
+    const std::int64_t in_turn = (k - before * chunks) / own;
+    const std::int64_t micro_batch = before + (k - before * chunks) % own;
     return {part, micro_batch, micro_batch == 0, micro_batch + 1 == micro_batches,
             part == StepPart::forward ? in_turn : chunks - 1 - in_turn};
   }
@@ -48,6 +50,8 @@ struct OrderKind {
 
 // The kind of the options' order on that stage, or of a phase that trains nothing.
 const OrderKind& kind_of(const StepOptions& options, const Stage& stage);
+// Where it trains.
+const OrderKind& training_kind_of(const StepOptions& options, const Stage& stage);
 
 // Forwards that it takes to the last stage.
 inline std::int64_t stages_behind(const Stage& stage) {

@@ -75,18 +75,22 @@ double off(const Matrix<double>& own, const Matrix<double>& whole, std::int64_t 
   return largest;
 }
 
-class KeyValueCaches : public testing::TestWithParam<const char*> {};
+// The grid, and the chunks on each of its stages.
+class KeyValueCaches : public testing::TestWithParam<std::pair<const char*, std::int64_t>> {};
 
 TEST_P(KeyValueCaches, GiveTheLogitsOfTheWholeText) {
-  const ProcessGrid grid = ProcessGrid::parse(GetParam());
+  const ProcessGrid grid = ProcessGrid::parse(GetParam().first);
+  StepOptions options;
+  options.chunks = GetParam().second;
+  if (options.chunks > 1) options.order = PipelineOrder::interleaved;
   std::vector<Model> models = shapes_of(tiny_model(3));
   models.push_back(tiny_model(3));
   for (const Model& model : models) {
     SCOPED_TRACE(model.name);
     const std::int64_t s = model.sequence;
     const Batch all = random_batch(model, texts, tiny_seed);
-    Phased alone(model, {}, Phase::evaluation), prefill(model, grid, Phase::prefill),
-        decode(model, grid, Phase::decode);
+    Phased alone(model, {}, Phase::evaluation), prefill(model, grid, Phase::prefill, options),
+        decode(model, grid, Phase::decode, options);
     const Matrix<double> whole = alone.step(all, s);
     for (const std::int64_t prompt : {std::int64_t{1}, std::int64_t{3}, s}) {
       const Matrix<double> read = prefill.step(words_of(all, s, 0, prompt, s), 1);
@@ -101,8 +105,11 @@ TEST_P(KeyValueCaches, GiveTheLogitsOfTheWholeText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OnAnyGrid, KeyValueCaches,
-                         testing::Values("1x1x1x1", "2x1x1x1", "1x2x1x1", "1x1x2x2", "2x2x2x1",
-                                         "pipe=2", "x=2,y=2,pipe=3", "z=2,data=2,pipe=2"));
+                         testing::Values(std::pair{"1x1x1x1", 1}, std::pair{"2x1x1x1", 1},
+                                         std::pair{"1x2x1x1", 1}, std::pair{"1x1x2x2", 1},
+                                         std::pair{"2x2x2x1", 1}, std::pair{"pipe=2", 1},
+                                         std::pair{"pipe=2", 2}, std::pair{"x=2,y=2,pipe=3", 1},
+                                         std::pair{"z=2,data=2,pipe=2", 2}));
 
 // A cache that nobody has filled, or with other keys, gives other logits: the test above sees it.
 TEST(KeyValueCachesOf, OtherTextsAreNoticed) {

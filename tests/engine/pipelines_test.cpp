@@ -123,6 +123,31 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// Micro-batches of a phase go through chunks in groups, as in training.
+TEST(PipelinePhases, EvaluateAsOneDeviceDoes) {
+  const Model model = tiny_model(7);
+  std::mt19937 random(6);
+  const Batch batch = random_batch(model, 24, tiny_seed);
+  for (const char* grid : {"pipe=2", "pipe=3", "x=2,y=2,pipe=2", "z=2,data=2,pipe=3"}) {
+    for (const std::int64_t chunks : {1, 2, 3}) {
+      StepOptions options = random_options(random, 6);
+      options.phase = Phase::evaluation;
+      options.chunks = chunks;
+      if (chunks > 1) options.order = PipelineOrder::interleaved;
+      StepOptions plain;
+      plain.phase = Phase::evaluation;
+      Lockstep<double> alone(model, plain, ProcessGrid(), tiny_seed);
+      Lockstep<double> run(model, options, ProcessGrid::parse(grid), tiny_seed);
+      roughen(alone);
+      roughen(run);
+
+      const double expected = alone.step(batch, {}).loss;
+      EXPECT_NEAR(run.step(batch, {}).loss, expected, 1e-12 * expected)
+          << grid << " " << described(options);
+    }
+  }
+}
+
 // Gradients are summed in the order of micro-batches: bit by bit, whatever has arrived first.
 TEST(MessageDriven, TrainsTheBitsOfOneForwardOneBackward) {
   const Model model = tiny_model(7);

@@ -2,6 +2,7 @@
 // share a port, and what a slow stage does to the others.
 #include <gtest/gtest.h>
 
+#include "schedule/models/fit.hpp"
 #include "sim/conditions/conditions.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/ladder/points.hpp"
@@ -76,9 +77,51 @@ TEST(Pipelines, OfForwardPassesAloneEqualTheEstimate) {
   for (const ProcessGrid& grid : {ProcessGrid(2, 2, 2, 1, 1), ProcessGrid(2, 1, 2, 2, 2),
                                   ProcessGrid(1, 1, 3, 2, 3), ProcessGrid(2, 1, 1, 2, 8)}) {
     for (Phase phase : {Phase::evaluation, Phase::prefill, Phase::decode}) {
-      Point point = pipeline_on("crossbar", grid, PipelineOrder::one_f_one_b);
-      point.options.phase = phase;
-      compare_on_private_ports(point);
+      for (Point point : orders_on("crossbar", grid)) {
+        if (!order_misfit(point.options, grid.extent(Axis::pipe)).empty()) continue;
+        point.options.phase = phase;
+        compare_on_private_ports(point);
+        point.options.overlap.messages = false;
+        compare_on_private_ports(point);
+      }
+    }
+  }
+}
+
+// A stage computes as much in chunks as at once, and waits less at the ends of the step. What chunks
+// may add are messages: one at most before each chunk on the longest way through the step.
+TEST(Pipelines, OfForwardPassesAloneAreSlowerInChunksByMessagesAtMost) {
+  const auto seconds = [](const TimedProgram& program) {
+    return estimate_step(program).total.value;
+  };
+  for (const ProcessGrid& grid :
+       {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(2, 1, 2, 2, 2), ProcessGrid(1, 1, 3, 2, 3),
+        ProcessGrid(2, 2, 1, 1, 4), ProcessGrid(2, 1, 1, 2, 8)}) {
+    const std::int64_t stages = grid.extent(Axis::pipe);
+    for (Phase phase : {Phase::evaluation, Phase::prefill, Phase::decode}) {
+      for (std::int64_t chunks : {2, 4}) {
+        for (std::int64_t groups : {1, 3}) {
+          Point whole = pipeline_on("crossbar", grid, PipelineOrder::one_f_one_b);
+          whole.model.layers = stages * chunks;
+          whole.options.phase = phase;
+          whole.global_batch *= groups;
+          whole.options.micro_batches *= groups;
+          Point chunked = whole;
+          chunked.options.order = PipelineOrder::interleaved;
+          chunked.options.chunks = chunks;
+          const TimedProgram program = lower(chunked, platform("crossbar"));
+          double message = 0.0;
+          for (const TimedCollective& collective : program.collectives) {
+            if (collective.kind != CollectiveKind::send) continue;
+            message = std::max(message, collective.uncontended.value);
+          }
+          const std::int64_t messages = whole.options.micro_batches * chunks + stages - 1;
+
+          EXPECT_LE(seconds(program), seconds(lower(whole, platform("crossbar"))) +
+                                          static_cast<double>(messages) * message)
+              << describe(chunked);
+        }
+      }
     }
   }
 }

@@ -31,6 +31,7 @@ TEST(DeepFolds, AreTheStepsRecordedWhole) {
     const std::int64_t chunks = stages > 1 ? draw.one_of({1, 1, 2}) : 1;
     const Model model = drawn_model(draw, stages * chunks);
     StepOptions options = draw.options(stages, chunks);
+    options.phase = draw.phase();
     options.data_bucket = 0;
     options.recompute_layers = 0;
     if (chunks == 1 && draw.one_of({0, 0, 1}) == 1) {

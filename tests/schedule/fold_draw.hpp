@@ -81,6 +81,8 @@ class FoldDraw {
     options.offload_activations = one_of({0, 1}) == 1;
     return options;
   }
+  // Training as often as all others together.
+  Phase phase() { return phases[static_cast<std::size_t>(one_of({0, 0, 0, 1, 2, 3}))].phase; }
   // Layers dealt out by chance, at least one a stage, now and then.
   LayersPerStage split(std::int64_t layers, std::int64_t stages) {
     if (one_of({0, 1})) return {};

@@ -227,6 +227,57 @@ TEST(Orders, OfEveryKindFitTogether) {
   }
 }
 
+// Orders with their chunks, stages and micro-batches: whole groups of them, more, and one alone, as
+// an evaluation and a sampler record it.
+template <typename Check>
+void each_order(const Check& check) {
+  for (const PipelineOrderRow& row : pipeline_orders) {
+    for (std::int64_t p : {1, 2, 3, 4, 7}) {
+      for (std::int64_t chunks : {1, 2, 3, 5}) {
+        if (row.chunks != (chunks > 1) || (p == 1 && needs_stages(row.order))) continue;
+        for (std::int64_t m : {std::int64_t{1}, p, p + 1, 2 * p, 5 * p}) {
+          check(with(row.order, m, chunks), p);
+        }
+      }
+    }
+  }
+}
+
+TEST(Orders, OfPhasesThatTrainNothingAreTheForwardsOfTraining) {
+  each_order([](const StepOptions& training, std::int64_t p) {
+    for (const PhaseRow& row : phases) {
+      if (row.trains) continue;
+      StepOptions options = training;
+      options.phase = row.phase;
+      for (std::int64_t i = 0; i < p; ++i) {
+        std::vector<Turn> expected = order_of(training, {i, p}).turns;
+        std::erase_if(expected, [](const Turn& turn) {
+          return turn.micro_batch >= 0 && turn.part != StepPart::forward;
+        });
+        std::erase(expected, Turn{StepPart::reduce});
+        EXPECT_EQ(order_of(options, {i, p}).turns, expected)
+            << row.name << ", stage " << i << " of " << p << ": " << passes(training, {i, p});
+      }
+      EXPECT_EQ(fault(of_all_stages(options, p), false), "") << row.name << " " << p;
+    }
+  });
+}
+
+TEST(Orders, OfPhasesThatTrainNothingAreSteadyButForTheirEnds) {
+  each_order([](StepOptions options, std::int64_t p) {
+    options.phase = Phase::prefill;
+    const std::int64_t group = options.chunks > 1 ? p : 1;
+    for (std::int64_t periods : {1, 3}) {
+      options.micro_batches = settling_micro_batches(options, {p - 1, p}, periods);
+      const Order order = order_of(options, {p - 1, p});
+      ASSERT_EQ(order.steady.size(), 1u);
+      EXPECT_EQ(order.steady.front().periods, periods);
+      EXPECT_EQ(order.steady.front().turns, group * options.chunks);
+      EXPECT_EQ(options.micro_batches, (2 + periods) * group) << "no more are recorded";
+    }
+  });
+}
+
 TEST(Orders, AreRefusedWhereTheyWaitForEachOtherForEver) {
   for (PipelineOrder kind : {PipelineOrder::one_f_one_b, PipelineOrder::zero_bubble}) {
     std::vector<Order> orders = of_all_stages(with(kind, 3), 2);

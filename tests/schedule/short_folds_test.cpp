@@ -20,6 +20,7 @@ TEST(ShortFolds, AreTheStepsRecordedWhole) {
                       3840,    24,
                       2048,    51'200};
     StepOptions options = draw.options(stages, chunks);
+    options.phase = draw.phase();
     if (model.layers >= stages * chunks)
       options.layers_per_stage = draw.split(model.layers, stages);
     if (!options.layers_per_stage.fault(model.layers, stages, chunks).empty()) {
