@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "schedule/models/foreign_config.hpp"
+#include "schedule/order/step.hpp"
 
 namespace fourfold::inline engine::inline train::inline checkpoint {
 
@@ -73,121 +75,107 @@ nlohmann::json llama_config(const Model& model) {
   return config;
 }
 
-using Place = std::pair<std::int64_t, std::int64_t>;
-using Column = std::function<std::int64_t(std::int64_t)>;
+// The columns of a matrix of ours that a tensor of theirs has: how many, and which comes where if
+// not each in its own place.
+struct Columns {
+  std::int64_t count;
+  std::function<std::int64_t(std::int64_t)> of_ours = nullptr;
+};
+using ColumnsOf = Columns (*)(const Model& model, std::int64_t all);
 
-Place same(std::int64_t row, std::int64_t col) {
-  return {row, col};
+constexpr ColumnsOf every = [](const Model&, std::int64_t all) { return Columns{all}; };
+
+// Ours stand group by group, queries before a key and a value: so many of a group from one on.
+Columns heads(const Model& model, std::int64_t count, std::int64_t first) {
+  const std::int64_t d = model.head_columns(), of_group = model.group() + 2;
+  return {model.kv_heads() * count * d, [=](std::int64_t col) {
+            const std::int64_t head = col / d;
+            return (of_group * (head / count) + first + head % count) * d + col % d;
+          }};
+}
+constexpr ColumnsOf queries = [](const Model& m, auto) { return heads(m, m.group(), 0); };
+constexpr ColumnsOf keys = [](const Model& m, auto) { return heads(m, 1, m.group()); };
+constexpr ColumnsOf values = [](const Model& m, auto) { return heads(m, 1, m.group() + 1); };
+
+// All queries, all keys, all values, of groups of one.
+Columns heads_by_kind(const Model& model, std::int64_t all) {
+  return {all, [d = model.head_columns(), of_kind = all / 3](std::int64_t col) {
+            return (3 * (col % of_kind / d) + col / of_kind) * d + col % d;
+          }};
 }
 
-// A matrix of ours.
-struct Ours {
-  std::string name;
-  std::int64_t rows, cols;
+// Ours stand each before what it lets through.
+Columns pairs(std::int64_t all, std::int64_t which) {
+  return {all / 2, [which](std::int64_t col) { return 2 * col + which; }};
+}
+constexpr ColumnsOf gates = [](const Model&, std::int64_t all) { return pairs(all, 0); };
+constexpr ColumnsOf gated = [](const Model&, std::int64_t all) { return pairs(all, 1); };
+
+// As ours, the other way around (outputs x inputs), or one row of ours: a bias or scale, an offset.
+enum class Lies : std::uint8_t { as_ours, turned, first_row, second_row };
+
+struct Row {
+  const char* theirs;
+  const char* ours;
+  Lies lies = Lies::as_ours;
+  ColumnsOf columns = every;
 };
 
-class TensorList {
- public:
-  explicit TensorList(std::string prefix) : prefix_(std::move(prefix)) {}
+// The tensors of a layer in the order in which they are written.
+constexpr std::initializer_list<Row> gpt2_layer{
+    {"ln_1.weight", "norm1", Lies::first_row},
+    {"ln_1.bias", "norm1", Lies::second_row},
+    {"attn.c_attn.weight", "qkv.weight", {}, heads_by_kind},
+    {"attn.c_attn.bias", "qkv.bias", Lies::first_row, heads_by_kind},
+    {"attn.c_proj.weight", "projection.weight"},
+    {"attn.c_proj.bias", "projection.bias", Lies::first_row},
+    {"ln_2.weight", "norm2", Lies::first_row},
+    {"ln_2.bias", "norm2", Lies::second_row},
+    {"mlp.c_fc.weight", "up.weight"},
+    {"mlp.c_fc.bias", "up.bias", Lies::first_row},
+    {"mlp.c_proj.weight", "down.weight"},
+    {"mlp.c_proj.bias", "down.bias", Lies::first_row}};
+constexpr std::initializer_list<Row> llama_layer{
+    {"input_layernorm.weight", "norm1", Lies::first_row},
+    {"self_attn.q_proj.weight", "qkv.weight", Lies::turned, queries},
+    {"self_attn.q_proj.bias", "qkv.bias", Lies::first_row, queries},
+    {"self_attn.k_proj.weight", "qkv.weight", Lies::turned, keys},
+    {"self_attn.k_proj.bias", "qkv.bias", Lies::first_row, keys},
+    {"self_attn.v_proj.weight", "qkv.weight", Lies::turned, values},
+    {"self_attn.v_proj.bias", "qkv.bias", Lies::first_row, values},
+    {"self_attn.o_proj.weight", "projection.weight", Lies::turned},
+    {"self_attn.o_proj.bias", "projection.bias", Lies::first_row},
+    {"post_attention_layernorm.weight", "norm2", Lies::first_row},
+    {"mlp.gate_proj.weight", "up.weight", Lies::turned, gates},
+    {"mlp.gate_proj.bias", "up.bias", Lies::first_row, gates},
+    {"mlp.up_proj.weight", "up.weight", Lies::turned, gated},
+    {"mlp.up_proj.bias", "up.bias", Lies::first_row, gated},
+    {"mlp.down_proj.weight", "down.weight", Lies::turned},
+    {"mlp.down_proj.bias", "down.bias", Lies::first_row}};
 
-  // As it is.
-  void table(const std::string& theirs, const Ours& ours) {
-    add(theirs, {ours.rows, ours.cols}, ours, same);
+// By name, without the number of the layer: as all layers are alike, one says what each has.
+std::map<std::string, Value> matrices_of(Model model) {
+  model.layers = 1;
+  const Program program = record_evaluation(model, {});
+  std::map<std::string, Value> matrices;
+  for (const Parameter& parameter : program.parameters) {
+    const Value& weight = program[parameter.weight];
+    matrices.emplace(weight.label.name, weight);
   }
-  // The scale, and an offset if ours has a second row.
-  void norm(const std::string& theirs, const Ours& ours) {
-    add(theirs + ".weight", {ours.cols}, ours, same);
-    if (ours.rows == 1) return;
-    add(theirs + ".bias", {ours.cols}, ours, [](std::int64_t, std::int64_t col) {
-      return Place{1, col};
-    });
-  }
-  // Inputs x outputs.
-  void conv1d(const std::string& theirs, const Ours& ours, const Column& column) {
-    add(theirs + ".weight", {ours.rows, ours.cols}, weight(ours),
-        [column](std::int64_t row, std::int64_t col) {
-          return Place{row, column(col)};
-        });
-    bias(theirs, ours.cols, ours, column);
-  }
-  // Outputs x inputs: so many of the columns of ours.
-  void linear(const std::string& theirs, std::int64_t outputs, const Ours& ours,
-              const Column& column) {
-    add(theirs + ".weight", {outputs, ours.rows}, weight(ours),
-        [column](std::int64_t row, std::int64_t col) {
-          return Place{col, column(row)};
-        });
-  }
-  void bias(const std::string& theirs, std::int64_t outputs, const Ours& ours,
-            const Column& column) {
-    add(theirs + ".bias", {outputs}, {ours.name + ".bias", 1, ours.cols},
-        [column](std::int64_t, std::int64_t col) {
-          return Place{0, column(col)};
-        });
-  }
-  void head(const Ours& ours) {
-    all_.push_back({foreign_head, {ours.rows, ours.cols}, ours.name, ours.rows, ours.cols, same});
-  }
-
-  std::vector<ForeignTensor> take() { return std::move(all_); }
-
- private:
-  static Ours weight(const Ours& ours) { return {ours.name + ".weight", ours.rows, ours.cols}; }
-  void add(const std::string& theirs, const std::vector<std::int64_t>& shape, const Ours& ours,
-           const decltype(ForeignTensor::place)& place) {
-    all_.push_back({prefix_ + theirs, shape, ours.name, ours.rows, ours.cols, place});
-  }
-
-  std::string prefix_;
-  std::vector<ForeignTensor> all_;
-};
-
-void add_gpt2_block(const Model& model, std::int64_t layer, TensorList& list) {
-  const std::int64_t h = model.hidden, d = model.head_columns(), width = model.width();
-  const std::string theirs = fmt::format("h.{}.", layer), ours = fmt::format("block{}.", layer);
-  const auto same_column = [](std::int64_t col) { return col; };
-  list.norm(theirs + "ln_1", {ours + "norm1", 2, h});
-  list.conv1d(theirs + "attn.c_attn", {ours + "qkv", h, 3 * h}, [h, d](std::int64_t col) {
-    const std::int64_t which = col / h, within = col % h;
-    return (3 * (within / d) + which) * d + within % d;
-  });
-  list.conv1d(theirs + "attn.c_proj", {ours + "projection", h, h}, same_column);
-  list.norm(theirs + "ln_2", {ours + "norm2", 2, h});
-  list.conv1d(theirs + "mlp.c_fc", {ours + "up", h, width}, same_column);
-  list.conv1d(theirs + "mlp.c_proj", {ours + "down", width, h}, same_column);
+  return matrices;
 }
 
-void add_llama_block(const Model& model, std::int64_t layer, TensorList& list) {
-  const std::int64_t h = model.hidden, d = model.head_columns(), group = model.group();
-  const std::string theirs = fmt::format("layers.{}.", layer);
-  const std::string ours = fmt::format("block{}.", layer);
-  const auto linear = [&](const std::string& name, std::int64_t outputs, const Ours& matrix,
-                          const Column& column) {
-    list.linear(theirs + name, outputs, matrix, column);
-    if (model.biases) list.bias(theirs + name, outputs, matrix, column);
+ForeignTensor tensor_of(const Model& model, const Row& row, const Value& ours) {
+  const std::int64_t rows = ours.shape.rows.value({}), cols = ours.shape.cols.value({});
+  const auto [count, column] = row.columns(model, cols);
+  const auto place = [lies = row.lies, column = column](std::int64_t r, std::int64_t c) {
+    if (lies == Lies::turned) std::swap(r, c);
+    return std::pair{lies == Lies::second_row ? 1 : r, column ? column(c) : c};
   };
-  const Ours qkv{ours + "qkv", h, model.qkv_columns()}, up{ours + "up", h, model.up_columns()};
-  const std::int64_t shared = model.kv_heads() * d;
-  // Head `which` of a group of `of_theirs` heads that stand side by side there.
-  const auto heads = [d, group](std::int64_t of_theirs, std::int64_t which) {
-    return [d, group, of_theirs, which](std::int64_t col) {
-      const std::int64_t head = col / d;
-      return ((group + 2) * (head / of_theirs) + which + head % of_theirs) * d + col % d;
-    };
-  };
-  const auto pairs = [](std::int64_t which) {
-    return [which](std::int64_t col) { return 2 * col + which; };
-  };
-  const auto same_column = [](std::int64_t col) { return col; };
-  list.norm(theirs + "input_layernorm", {ours + "norm1", 1, h});
-  linear("self_attn.q_proj", model.attention_columns(), qkv, heads(group, 0));
-  linear("self_attn.k_proj", shared, qkv, heads(1, group));
-  linear("self_attn.v_proj", shared, qkv, heads(1, group + 1));
-  linear("self_attn.o_proj", h, {ours + "projection", model.attention_columns(), h}, same_column);
-  list.norm(theirs + "post_attention_layernorm", {ours + "norm2", 1, h});
-  linear("mlp.gate_proj", model.width(), up, pairs(0));
-  linear("mlp.up_proj", model.width(), up, pairs(1));
-  linear("mlp.down_proj", h, {ours + "down", model.width(), h}, same_column);
+  const std::vector<std::int64_t> shape = row.lies == Lies::as_ours  ? std::vector{rows, count}
+                                          : row.lies == Lies::turned ? std::vector{count, rows}
+                                                                     : std::vector{count};
+  return {row.theirs, shape, ours.label.full(), rows, cols, place};
 }
 
 }  // namespace
@@ -229,16 +217,28 @@ nlohmann::json config_of(const Model& model) {
 
 std::vector<ForeignTensor> foreign_tensors(const Model& model, const std::string& prefix) {
   const ForeignFamily& family = family_of(model);
+  std::map<std::string, Value> ours = matrices_of(model);
+  std::vector<ForeignTensor> all;
+  // Nothing of what the model does not have: learned positions, a head, biases.
+  const auto add = [&](const std::string& before, const Row& row, std::int64_t layer = -1) {
+    const auto own = ours.find(row.ours);
+    if (own == ours.end()) return;
+    own->second.label.layer = layer;
+    all.push_back(tensor_of(model, row, own->second));
+    all.back().name.insert(0, before);
+  };
   const bool llamas = &family == &llama;
-  TensorList list(prefix);
-  list.table(family.embedding, {"table", model.vocabulary, model.hidden});
-  if (!llamas) list.table("wpe.weight", {"positions", model.sequence, model.hidden});
+  add(prefix, {family.embedding, "table"});
+  add(prefix, {"wpe.weight", "positions"});
   for (std::int64_t i = 0; i < model.layers; ++i) {
-    llamas ? add_llama_block(model, i, list) : add_gpt2_block(model, i, list);
+    for (const Row& row : llamas ? llama_layer : gpt2_layer) {
+      add(fmt::format("{}{}.{}.", prefix, llamas ? "layers" : "h", i), row, i);
+    }
   }
-  list.norm(llamas ? "norm" : "ln_f", {"final_norm", llamas ? 1 : 2, model.hidden});
-  if (!model.tied()) list.head({"head", model.vocabulary, model.hidden});
-  return list.take();
+  add(prefix, {llamas ? "norm.weight" : "ln_f.weight", "final_norm", Lies::first_row});
+  if (!llamas) add(prefix, {"ln_f.bias", "final_norm", Lies::second_row});
+  add("", {foreign_head, "head"});
+  return all;
 }
 
 bool is_foreign_buffer(const std::string& tensor) {
