@@ -49,10 +49,7 @@ done
 # nobody knows.
 "$fourfold" "${small[@]}" --steps 1000000 --checkpoint-every 5 --folder live >live.out 2>&1 &
 job=$!
-for ((i = 0; i < 600; i++)); do
-  if [ -s live/checkpoints/step-00000005.json ]; then break; fi
-  sleep 0.1
-done
+wait_for live.out "^step .* checkpoint"  # whose files the next ones replace
 engine=$(pgrep -P "$job")
 refused "live is in use by process $engine on $(hostname) since 20" train --resume live --steps 1000001
 refused "live is in use by process $engine on $(hostname) since 20" "${small[@]}" --steps 3 --folder live
