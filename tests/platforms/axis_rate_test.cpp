@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/machines.hpp"
 #include "tests/platforms/brute_force.hpp"
@@ -28,15 +27,6 @@ Platform alps(Detours detours) {
   dragonfly_of(platform).nodes_per_group = 112;
   platform.nodes = 24 * 112;
   return platform;
-}
-
-TEST(axis_rate, on_a_crossbar_is_the_port) {
-  const Platform platform = crossbar(4, Ports::shared);
-  const AxisRates rates(platform);
-  for (const AxisOfJob& axis : axes_of(96)) {
-    EXPECT_NEAR(rates.rate(axis.stride, axis.extent, axis.devices).value / (25 * giga), 1.0, 1e-12);
-    EXPECT_NEAR(brute_force(platform, axis) / (25 * giga), 1.0, 1e-12);
-  }
 }
 
 TEST(axis_rate, of_one_device_moves_nothing) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/platforms/platform_files.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -14,12 +15,7 @@ using ::testing::Not;
 
 // What is said about a file of this text.
 std::string complaint(const std::string& text) {
-  try {
-    check_keys("mine.toml", toml::parse(text));
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "(accepted)";
+  return refusal<std::runtime_error>([&] { check_keys("mine.toml", toml::parse(text)); });
 }
 
 void replace(std::string& text, const std::string& from, const std::string& to) {

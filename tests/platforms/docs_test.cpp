@@ -1,7 +1,6 @@
 // docs/platforms.md repeats the table of keys, so that neither can change without the other.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <map>
 #include <set>
 #include <string>
@@ -320,15 +319,6 @@ TEST(DrawnMachines, ArePlacedNodeByNode) {
     }
   }
   EXPECT_GT(spread, 20);
-}
-
-// Six nodes of two in three groups of two: one of each group, then the second of each.
-TEST(DrawnMachines, AreSpreadOverGroupsInTurn) {
-  Platform platform = fat_tree(switched_node(2, 100), 1, {{2, 1.0}, {3, 1.0}});
-  platform.nodes = 6;
-
-  EXPECT_THAT(Mapping::spread(12, platform).devices,
-              ::testing::ElementsAre(0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11));
 }
 
 // Every route crosses links that are declared, and every declared link is on a route.

@@ -5,7 +5,6 @@
 
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "tests/platforms/written_machine.hpp"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 
 #include "platforms/network/topology.hpp"
 #include "tests/platforms/machines_for_tests.hpp"

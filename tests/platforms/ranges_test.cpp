@@ -47,15 +47,6 @@ INSTANTIATE_TEST_SUITE_P(
                       End{"torus", "{ dimension = 3, routers = 16 }",
                           "{ dimension = 3, routers = 16 }", "{ dimension = 3, routers = 15 }"}));
 
-TEST(Units, AreThoseOfTheLastPartOfAKey) {
-  EXPECT_EQ(unit_of("memory_GB"), 1e9);
-  EXPECT_EQ(unit_of("link_bandwidth_GBps"), 1e9);
-  EXPECT_EQ(unit_of("rate_Tflops"), 1e12);
-  EXPECT_EQ(unit_of("launch_overhead_us"), 1e-6);
-  EXPECT_EQ(unit_of("nodes"), 1.0);
-  EXPECT_EQ(unit_of("usable_memory"), 1.0);
-}
-
 TEST(Units, LabelsOfEntriesAreNumbers) {
   EXPECT_EQ(without_label("processor.gemm.6400.rate_Tflops"), "processor.gemm.rate_Tflops");
   EXPECT_EQ(without_label("node.links.0-1.bandwidth_GBps"), "node.links.bandwidth_GBps");
@@ -79,19 +70,8 @@ TEST(Scaling, OfAnEntryAndOfItsListMultiply) {
   EXPECT_DOUBLE_EQ(gemm_rate({{one, 0.5}, {"processor.gemm.rate_Tflops", 0.5}}), 0.25 * plain);
 }
 
-// The topmost links of a tree get narrower, those below stay; a dragonfly keeps its local ones.
 TEST(Scaling, OfGlobalBandwidthReachesTheTopmostLinks) {
   const Scales half{{"network.global_bandwidth", 0.5}};
-  const auto tree = [](const Scales& scales) {
-    return std::get<FatTreeNetwork>(read_platform("meta-24k-h100", scales).network);
-  };
-  const std::size_t tiers = tree({}).tiers.size();
-
-  for (std::size_t tier = 0; tier < tiers; ++tier) {
-    const double factor = tier + 2 == tiers ? 2.0 : 1.0;
-    EXPECT_DOUBLE_EQ(tree(half).tiers[tier].oversubscription,
-                     factor * tree({}).tiers[tier].oversubscription);
-  }
   const auto cells = [](const Scales& scales) {
     return std::get<DragonflyPlusNetwork>(read_platform("leonardo", scales).network);
   };

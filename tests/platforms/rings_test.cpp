@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <limits>
 #include <random>
 #include <set>
 #include <stdexcept>

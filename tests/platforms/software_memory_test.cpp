@@ -10,6 +10,7 @@
 #include "platforms/device_memory.hpp"
 #include "schedule/program/function.hpp"
 #include "tests/platforms/platform_files.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -68,12 +69,7 @@ TEST(SoftwareMemory, IsScaledAsItsFactsAre) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    with(written("refused", text));
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::refusal<std::runtime_error>([&] { with(written("refused", text)); });
 }
 
 TEST(SoftwareMemory, RefusesWhatItDoesNotKnow) {

@@ -9,6 +9,7 @@
 
 #include "schedule/program/function.hpp"
 #include "tests/platforms/platform_files.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -29,33 +30,6 @@ std::string written(const std::string& text) {
   return path.string();
 }
 
-std::string refusal_of(const std::string& text) {
-  try {
-    read_software(written(text));
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  text.replace(text.find(from), from.size(), to);
-  return text;
-}
-
-TEST(Software, KernelsAreCountedByTheirWidths) {
-  const MapKernels twice = map_kernels("2 x read 2 2 1 write 4 of 1/2");
-
-  ASSERT_EQ(twice.size(), 2u);
-  EXPECT_DOUBLE_EQ(twice[1].stored, 1.0);
-  EXPECT_DOUBLE_EQ(twice[1].bytes, 2.5);
-  EXPECT_DOUBLE_EQ(map_kernels("0.41 ns").front().time.value, 0.41e-9);
-  for (const char* wrong : {"0 ns", "-1 ns", "fast ns", "", "read", "2 2", "read 3", "reads 2",
-                            "0 x read 2", "read 2 of 3/2", "read 2 of half", "read 2 write 2 of"}) {
-    EXPECT_THROW(map_kernels(wrong), std::invalid_argument) << wrong;
-  }
-}
-
 TEST(Software, IsReadWithItsNumbersAsFactsOfTheMachine) {
   const std::string file =
       written(head +
@@ -72,28 +46,10 @@ TEST(Software, IsReadWithItsNumbersAsFactsOfTheMachine) {
   EXPECT_EQ(platform.software.kernels_of(functions::bias), nullptr);
 }
 
-TEST(Software, IsRefusedWithLineAndNearestKey) {
-  EXPECT_THAT(
-      refusal_of(head + "layer_nrom = { kernels = [], source = \"test\" }\n"),
-      ::testing::AllOf(HasSubstr(", line 6: "), HasSubstr("layer_nrom"), HasSubstr("layer_norm")));
-  EXPECT_THAT(refusal_of(head + "bias = { kernels = [] }\n"), HasSubstr("no source"));
-  EXPECT_THAT(refusal_of(head + "bias = { kernels = [\"read 3\"], source = \"test\" }\n"),
-              HasSubstr(", line 6: bias: \"read 3\" is no kernel"));
-  EXPECT_THAT(refusal_of(replaced(head, "flash-2", "flash-9")),
-              ::testing::AllOf(HasSubstr(", line 2: "), HasSubstr("flash-1\", \"flash-2")));
-  EXPECT_THAT(refusal_of(replaced(head, "value = 6", "value = -6")), HasSubstr("0 or more"));
-  EXPECT_THAT(refusal_of(replaced(head, ", source = \"test\", unconfirmed", ", unconfirmed")),
-              HasSubstr("no source"));
-  EXPECT_THAT(refusal_of("title = \"test\"\n"), HasSubstr("\"attention\" is missing"));
-}
-
 TEST(Software, ThatIsUnknownNamesTheNearest) {
-  try {
-    read_platform("crossbar", {}, "axonn-litgtp");
-    FAIL();
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("axonn-litgpt"));
-  }
+  EXPECT_THAT(
+      tests::refusal<std::runtime_error>([] { read_platform("crossbar", {}, "axonn-litgtp"); }),
+      HasSubstr("axonn-litgpt"));
 }
 
 TEST(Software, OfAMachineIsItsOwnUnlessAnotherIsAskedFor) {
@@ -130,12 +86,8 @@ TEST(Software, ThatIsInTheEndLikeItselfIsRefused) {
     std::ofstream(path) << "title = \"a\"\nlike = \"" << next << "\"\n";
     std::ofstream(other) << "title = \"b\"\nlike = \"" << path << "\"\n";
     for (const std::string& asked : {path, other}) {
-      try {
-        read_software(asked);
-        FAIL() << asked;
-      } catch (const std::runtime_error& error) {
-        EXPECT_THAT(error.what(), HasSubstr("is in the end like a file that is like it"));
-      }
+      EXPECT_THAT(tests::refusal<std::runtime_error>([&] { read_software(asked); }),
+                  HasSubstr("is in the end like a file that is like it"));
     }
   }
 }
