@@ -160,11 +160,6 @@ TEST(ModelFlops, AreTheProductsOfTheCountedStep) {
   }
 }
 
-TEST(ModelFlops, OfABlockThatIsNoGptsSaySo) {
-  EXPECT_EQ(model_flops_convention(as_llama(small_model(1)), Recompute::none),
-            "Narayanan et al. SC21 eq. 3 with the block's key-value heads and MLP, no recompute");
-}
-
 // A selective recompute runs attention again and no product: flops without recompute, as its
 // convention says.
 TEST(ModelFlops, OfSelectiveRecomputeAreThoseWithout) {

@@ -101,27 +101,6 @@ TEST_F(RecorderTest, RefusesAForgottenAllReduceWhereverItIsRead) {
       << "a cast is linear: what is owed stays owed";
 }
 
-TEST_F(RecorderTest, RefusesProductsThatDoNotFit) {
-  const Id input = tokens(8, {y});
-  const Id pieces = matrix(8, 6, {{y}, {x}, {z}, {}, Owed::sum});
-  const Id tall = matrix(9, 6, {{y}, {x}, {}, {}, Owed::sum}, "tall");
-  const Id swapped = matrix(8, 6, {{x}, {y}, {}, {}, Owed::sum}, "swapped");
-  const Id twice = matrix(8, 6, {{y}, {z}, {}, {}, Owed::sum}, "twice");
-
-  EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, input, pieces, bf16()); }),
-            "gemm: operand still in pieces: weight (8 x 6, rows {y} cols {x} pieces {z})");
-  EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, input, tall, bf16()); }),
-            "gemm: contracted extents differ: input (tokens x 8, rows {data,z} cols {y}) with tall "
-            "(9 x 6, rows {y} cols {x}) as NN");
-  EXPECT_THAT(refusal([&] { r.gemm(GemmForm::nn, input, swapped, bf16()); }),
-              HasSubstr("gemm: contracted extents differ"));
-  EXPECT_THAT(refusal([&] { r.gemm(GemmForm::tn, input, swapped, bf16()); }),
-              HasSubstr("gemm: contracted extents differ"));
-  EXPECT_EQ(refusal([&] { r.gemm(GemmForm::nn, input, twice, bf16()); }),
-            "gemm: one axis cuts two directions: input (tokens x 8, rows {data,z} cols {y}) with "
-            "twice (8 x 6, rows {y} cols {z}) as NN");
-}
-
 TEST_F(RecorderTest, RefusesOperandsThatLieDifferently) {
   const Id a = tokens(8, {x}, "a");
   const Id b = tokens(8, {y}, "b");

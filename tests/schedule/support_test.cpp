@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <map>
@@ -20,19 +19,18 @@
 #include "support/divisors.hpp"
 #include "support/field.hpp"
 #include "support/foreign_load.hpp"
-#include "support/json_object.hpp"
 #include "support/nearest_name.hpp"
 #include "support/processor_name.hpp"
 #include "support/prose.hpp"
 #include "support/quantity.hpp"
 #include "support/random.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(Divisors, AreAllOfThemInOrder) {
   for (std::int64_t number = 1; number <= 400; ++number) {
@@ -96,41 +94,8 @@ TEST(Quantities, KeepTheirUnits) {
   EXPECT_EQ(sum / 4.0, Seconds{2.5});
 }
 
-template <typename Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-TEST(JsonObject, TakesEachKindOfValueAndNoOther) {
-  const nlohmann::json value = nlohmann::json::parse(
-      R"({"one": 1, "half": 0.5, "zero": 0, "yes": true, "word": "x", "empty": "", "list": [],
-          "inner": {"a": 1}, "null": null})");
-  const auto said = [&](auto take) {
-    JsonObject object(value, "the thing");
-    return refusal([&] { take(object); });
-  };
-
-  EXPECT_EQ(said([](JsonObject& o) { o.positive("one"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.positive("zero"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.positive("half"); }), "accepted");
-  EXPECT_EQ(said([](JsonObject& o) { o.number("half"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.number("word"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.number("null"); }), "accepted");
-  EXPECT_EQ(said([](JsonObject& o) { o.flag("yes"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.flag("one"); }), "accepted");
-  EXPECT_EQ(said([](JsonObject& o) { o.text("word"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.text("one"); }), "accepted");
-  EXPECT_EQ(said([](JsonObject& o) { o.object("inner"); }), "accepted");
-  EXPECT_NE(said([](JsonObject& o) { o.object("list"); }), "accepted");
-  EXPECT_THAT(said([](JsonObject& o) { o.number("gone"); }), HasSubstr("'gone' is missing"));
-  EXPECT_NE(said([](JsonObject& o) { o.finish(); }), "accepted");
-  EXPECT_EQ(refusal([] { JsonObject(nlohmann::json::object(), "nothing").finish(); }), "accepted");
-  EXPECT_NE(refusal([] { JsonObject(nlohmann::json::array(), "a list"); }), "accepted");
+std::string refusal(const std::function<void()>& call) {
+  return tests::refusal<std::runtime_error>(call);
 }
 
 TEST(ChromeTrace, WritesMicrosecondsOfOneProcessAThread) {

@@ -10,17 +10,13 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "tests/refusal.hpp"
+
 namespace fourfold::tests {
 namespace {
 
-template <typename Write>
-std::string refusal(const Write& write) {
-  try {
-    write();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+std::string refusal(const std::function<void()>& write) {
+  return tests::refusal<std::runtime_error>(write);
 }
 
 std::string content_of(const std::string& path) {
@@ -54,7 +50,7 @@ TEST(WholeFile, RefusesAFolderInThePlaceOfAFile) {
 }
 
 TEST(WholeFile, WritesIntoADeviceAndNeverReplacesIt) {
-  EXPECT_EQ(refusal([] { write_whole_file("/dev/null", "{}"); }), "");
+  EXPECT_EQ(refusal([] { write_whole_file("/dev/null", "{}"); }), "accepted");
   EXPECT_EQ(refusal([] { write_whole_file("/dev/full", "{}"); }),
             "cannot write /dev/full: No space left on device");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
