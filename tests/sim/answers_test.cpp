@@ -1,6 +1,5 @@
 // Every number of the rungs that need no simulation, for questions that use each machine, each
 // option and each kind of grid: a change that moves one shows here, whether it was meant or not.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

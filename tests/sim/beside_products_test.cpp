@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "schedule/fold/pieces.hpp"
 #include "sim/cost/lower.hpp"

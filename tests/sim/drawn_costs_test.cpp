@@ -3,7 +3,6 @@
 // collectives, eager kernels, ranks in other orders and on listed devices.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

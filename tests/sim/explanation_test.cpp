@@ -288,32 +288,6 @@ TEST(Explanation, NamesWhatOnlyTheSimulationHas) {
             Words{"failed links"});
 }
 
-// Collectives that several stages do alike are one row, and the longest of all is its longest.
-TEST(Explanation, OfAPipelineHasTheLongestFlightOfAllItsStages) {
-  const Point point = tiny("crossbar", {2, 1, 2, 1, 3});
-  const Platform platform = read_platform("crossbar");
-  Simulated simulated{estimate_step(point, platform).outcome, ReplayDetail{}, {}};
-  const std::vector<TimedCollective> collectives = lower(point, platform).collectives;
-  for (std::size_t i = 0; i < collectives.size(); ++i) {
-    simulated.detail->flights.push_back({{1.0}, {100.0 - static_cast<double>(i)}});
-  }
-
-  const Explanation explanation = explain_step(point, platform, simulated);
-
-  ASSERT_LT(explanation.collectives.size(), collectives.size());
-  for (const CollectiveUse& use : explanation.collectives) {
-    double longest = 0.0;
-    for (std::size_t i = 0; i < collectives.size(); ++i) {
-      const TimedCollective& one = collectives[i];
-      const bool same =
-          one.channel == use.channel && one.kind == use.kind && one.uncontended == use.each;
-      if (same) longest = std::max(longest, 100.0 - static_cast<double>(i));
-    }
-    ASSERT_TRUE(use.flown);
-    EXPECT_EQ(use.flown->longest.value, longest);
-  }
-}
-
 // One device of four waits 2 s for others, three wait 0.4 s: 0.8 s on average. Of 3 s exposed 2.2 s
 // are in flight, and of 5 s in flight the rest is hidden.
 TEST(Explanation, HiddenIsInFlightLessExposedWhereDevicesWaitForOthers) {

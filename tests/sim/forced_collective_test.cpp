@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/cost/protocol.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -44,12 +45,7 @@ CollectiveLibrary simple_sums() {
 }
 
 std::string message_of(CollectiveAlgorithm algorithm, const CollectiveTask& task) {
-  try {
-    forced_collective(simple_sums(), algorithm, task);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "nothing was refused";
+  return refusal([&] { forced_collective(simple_sums(), algorithm, task); });
 }
 
 // 16 members on 4 nodes, 1600 B: 10 + 3 x 2 + 3 x 1 us, 1200 B in node at 0.4 x 200 GB/s, and
@@ -248,13 +244,8 @@ TEST(CollectiveTuning, WordsAndBack) {
 }
 
 TEST(CollectiveTuning, UnknownWordsNameTheNearest) {
-  const auto message = [](const std::string& words) -> std::string {
-    try {
-      collective_tuning(words);
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "nothing was refused";
+  const auto message = [](const std::string& words) {
+    return refusal<std::runtime_error>([&] { collective_tuning(words); });
   };
 
   EXPECT_THAT(message("hierarchicall"), HasSubstr("did you mean \"hierarchical\"?"));

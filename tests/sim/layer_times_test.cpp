@@ -1,6 +1,5 @@
 // Forward and backward of one layer of the 22-billion-parameter model on 8 devices of Selene, as
 // Korthikanti et al. (arXiv:2205.05198) measured them, beside ours: nothing is fitted to them.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>

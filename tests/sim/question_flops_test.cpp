@@ -2,7 +2,6 @@
 // rung and by hand.
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "schedule/models/model_flops.hpp"

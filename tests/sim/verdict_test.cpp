@@ -1,5 +1,4 @@
 // Which sentence sums up a run, at the edges between them, and every span of small timelines.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
