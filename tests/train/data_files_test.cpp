@@ -51,7 +51,7 @@ std::string refusal_of(const std::string& path) {
   });
 }
 
-TEST(data_files, are_told_apart_by_their_words_and_prompts) {
+TEST_F(DataFiles, AreToldApartByTheirWordsAndPrompts) {
   const SharedFolder folder;
   const auto digest = [&](const std::string& name, const std::string& content) {
     DataOptions options;

@@ -11,7 +11,6 @@
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/flags/idle_options.hpp"
-#include "engine/train/run/memory.hpp"
 #include "engine/train/run/traced_step.hpp"
 #include "support/refused_words.hpp"
 
@@ -113,10 +112,6 @@ TEST(TrainFlags, OlderCheckpointsNameTheOrderOfTheDataOtherwise) {
   EXPECT_EQ(typed_before(pipelined), nlohmann::json({{"--order", {"gpipe"}}}));
 }
 
-TEST(TrainFlags, RanksWithoutAGridLieAlongData) {
-  EXPECT_EQ(settings_from({"--ranks", "4"}).grid, ProcessGrid(1, 1, 1, 4));
-}
-
 TEST(TrainFlags, WhatDoesNotFitIsRefusedInWords) {
   EXPECT_THAT(refusal({"--rank", "4"}), HasSubstr("did you mean \"--ranks\"?"));
   EXPECT_THAT(refusal({"train"}), HasSubstr("one argument too many"));
@@ -133,51 +128,6 @@ TEST(TrainFlags, WhatDoesNotFitIsRefusedInWords) {
   EXPECT_THAT(refusal({"--overlap", "oax"}), HasSubstr("unknown --overlap 'oax'"));
   EXPECT_THAT(refusal({"--transport", "pigeon"}), HasSubstr("pigeon"));
   EXPECT_THAT(refusal({"--temperature", "-1"}), HasSubstr("must be at least 0, not -1"));
-}
-
-TEST(TrainFlags, AResumedRunGoesOnWithWhatIsNotTypedAnew) {
-  CLI::App first, second;
-  TrainFlags ignored, again;
-  add_train_flags(first, ignored);
-  parse_words(first, {"--ranks=4", "--batch", "8", "--steps=100", "--data", "a.txt", "b.txt",
-                      "--tune-kernels", "--folder", "old", "--prompt=-x"});
-  const nlohmann::json kept = typed_flags(first);
-  add_train_flags(second, again);
-  const Words words{"--grid", "1x1x1x2", "--batch=16", "--resume", "old/checkpoints"};
-  parse_words(second, words);
-
-  const Words all = words_with(words, second, kept);
-
-  CLI::App merged;
-  TrainFlags flags;
-  add_train_flags(merged, flags);
-  parse_words(merged, all);
-  EXPECT_EQ(flags.grid, "1x1x1x2");
-  EXPECT_EQ(flags.ranks, 0);  // goes with the grid
-  EXPECT_EQ(flags.settings.batch, 16);
-  EXPECT_EQ(flags.settings.length.steps, 100);
-  EXPECT_EQ(flags.settings.data.files, (Words{"a.txt", "b.txt"}));
-  EXPECT_TRUE(flags.settings.tune_kernels);
-  EXPECT_EQ(flags.settings.sampling.prompt, "-x");
-  EXPECT_EQ(flags.settings.folder, "");  // of one run only
-}
-
-TEST(TrainFlags, AResumedRunGivesUpWhatTheOtherOfAPairReplaces) {
-  CLI::App first, second, merged;
-  TrainFlags ignored, again, flags;
-  add_train_flags(first, ignored);
-  parse_words(first, {"--grid", "1x1x2x1", "--minutes", "2.5"});
-  add_train_flags(second, again);
-  const Words words{"--ranks", "4", "--steps", "7", "--resume", "old/checkpoints"};
-  parse_words(second, words);
-
-  add_train_flags(merged, flags);
-  parse_words(merged, words_with(words, second, typed_flags(first)));
-
-  EXPECT_EQ(flags.ranks, 4);
-  EXPECT_EQ(flags.grid, "");
-  EXPECT_EQ(flags.settings.length.steps, 7);
-  EXPECT_EQ(flags.settings.length.minutes, TrainFlags{}.settings.length.minutes);
 }
 
 // What a resumed run is told about flags that are not as they were.
@@ -292,18 +242,6 @@ TEST(TrainFlags, WithoutEffectAreNamed) {
               testing::IsEmpty());
   EXPECT_THAT(idle(with(alone, {"--recompute", "full", "--precision", "bf16", "--batch", "4"})),
               testing::IsEmpty());
-}
-
-TEST(MemoryRoom, IsRefusedInNumbers) {
-  EXPECT_NO_THROW(refuse_without_room({4e9}, 2, 8'000'000'000));
-  try {
-    refuse_without_room({4e9}, 3, 8'000'000'000);
-    FAIL() << "12 GB in 8";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("4.0 GB a rank, 12.0 GB for the 3 ranks"));
-    EXPECT_THAT(error.what(), HasSubstr("8.0 GB are available"));
-  }
-  EXPECT_GT(available_bytes(), 0);
 }
 
 TEST(TrainSettings, TheFifthStepIsTracedOrTheLast) {
