@@ -12,6 +12,7 @@
 #include "bench/regress/report.hpp"
 #include "support/json_text.hpp"
 #include "tests/drawn_edits.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -76,13 +77,6 @@ TEST(Regress, NeedsBothTheMedianAndTheRanks) {
   EXPECT_EQ(judge(baseline, run)[0].standing, Standing::slower);
 }
 
-TEST(Regress, HoldsProjectionsToTheLastBit) {
-  MachineRun run = run_of(0.9, 5);
-  EXPECT_EQ(judge(recorded(), run)[1].standing, Standing::fine);
-  run.metrics[1].judged = run.metrics[1].value = std::nextafter(1.5, 2.0);
-  EXPECT_EQ(judge(recorded(), run)[1].standing, Standing::changed);
-}
-
 TEST(Regress, SaysWhatIsFasterAndWhatIsMissing) {
   EXPECT_EQ(judge(recorded(), run_of(0.99, 5))[0].standing, Standing::faster);
   MachineRun run = run_of(0.9, 5);
@@ -140,18 +134,6 @@ TEST(Regress, SaysBetweenWhatARatioLies) {
   EXPECT_EQ(held, 100);
 }
 
-// One run of three was disturbed: the reference is neither it nor the luckiest.
-TEST(Baselines, TakeTheMiddleOfTheRuns) {
-  std::vector<MachineRun> runs(3);
-  const double judged[] = {0.9, 0.7, 0.95};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i].fma_peak = 1000;
-    runs[i].ranks.resize(1);
-    runs[i].metrics = {{"product", "Gflop/s", Scale::own_product, judged[i], judged[i], {}}};
-  }
-  EXPECT_EQ(baseline_of(runs).metrics[0].judged, 0.9);
-}
-
 TEST(Regress, RaisesNoAlarmWhereOthersUsedTheCores) {
   RegressReport report;
   report.judgements = judge(recorded(), run_of(0.7, 5));
@@ -166,17 +148,6 @@ TEST(Regress, RaisesNoAlarmWhereOthersUsedTheCores) {
   EXPECT_EQ(report.status(), 1);
 }
 
-// Who records asks for a file; what was seen on the way is said.
-TEST(Regress, IsDoneOnceABaselineIsRecorded) {
-  RegressReport report;
-  report.stragglers = {{"rank 1 on one", "product", 80, 90}};
-  EXPECT_EQ(report.status(), 1);
-  report.recorded = true;
-  EXPECT_EQ(report.status(), 0);
-  EXPECT_THAT(regress_text(report), HasSubstr("rank 1 on one is 11 % below"));
-  EXPECT_THAT(regress_text(report), Not(HasSubstr("no rank and no node lies behind")));
-}
-
 TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
   EXPECT_EQ(lower_bound(Scale::own_product, 0.0), -0.06);
   EXPECT_EQ(lower_bound(Scale::own_product, 0.07), -0.07);
@@ -185,17 +156,6 @@ TEST(Regress, BoundsFollowTheNoiseWithinLimits) {
   EXPECT_EQ(lower_bound(Scale::traffic, 0.01), -0.5);
   EXPECT_EQ(lower_bound(Scale::absolute, 0.2), -0.4);
   EXPECT_EQ(lower_bound(Scale::exact, 0.2), 0.0);
-}
-
-TEST(Regress, NamesARankBehindItsPeersOnly) {
-  MachineRun run = run_of(0.9, 1);
-  EXPECT_TRUE(stragglers(run).empty());
-  run.ranks[1].beside_own[1] = 0.8;
-  const std::vector<Straggler> found = stragglers(run);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].who, "rank 1 on one");
-  EXPECT_EQ(found[0].what, "product, beside our own product");
-  EXPECT_EQ(found[0].median_of_peers, 0.9);
 }
 
 // A peer that is lucky with its pages makes no straggler of a rank as fast as ever.
@@ -212,55 +172,8 @@ TEST(Regress, NamesNoRankThatReachesTheBaseline) {
   EXPECT_EQ(stragglers(run, &baseline)[0].what, "FMA peak");
 }
 
-// Ranks share what memory their node has, now one more and now the other.
-TEST(Regress, ComparesTheMemoryOfNodesAndNotOfTheirRanks) {
-  MachineRun run = run_of(0.9, 1);
-  run.of_ranks[1] = "memory triad";
-  run.ranks[1].beside_own[1] = run.ranks[1].rates[1] = 0.7 * run.ranks[0].rates[1];
-  run.ranks[0].beside_own[1] = run.ranks[0].rates[1];
-  EXPECT_TRUE(stragglers(run).empty());
-  run.ranks[1].node = "two";
-  ASSERT_EQ(stragglers(run).size(), 1u);
-  EXPECT_EQ(stragglers(run)[0].who, "node two");
-}
-
-// What takes from our own product as much is on the core, not in the library.
-TEST(Regress, NamesNoRankWhoseOwnProductIsAsSlow) {
-  MachineRun run = run_of(0.9, 1);
-  run.ranks[1].rates[1] = 70;
-  EXPECT_TRUE(stragglers(run).empty());
-  run.ranks[1].beside_own[0] = 88;
-  ASSERT_EQ(stragglers(run).size(), 1u);
-  EXPECT_EQ(stragglers(run)[0].what, "FMA peak");
-}
-
-TEST(Regress, NamesANodeBehindItsPeersAndNotAllItsRanks) {
-  MachineRun run;
-  run.of_ranks = {"FMA peak"};
-  for (std::int64_t rank = 0; rank < 8; ++rank) {
-    run.ranks.push_back(
-        {rank, "node" + std::to_string(rank / 2), {rank / 2 == 2 ? 85.0 : 100.0}, {1}});
-  }
-  const std::vector<Straggler> found = stragglers(run);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].who, "node node2");
-}
-
-TEST(Baselines, AreReadAsTheyWereWritten) {
-  const Baseline baseline = recorded();
-  const Baseline read = baseline_from_json(to_json(baseline), "b.json");
-  EXPECT_EQ(to_json(read), to_json(baseline));
-  EXPECT_EQ(read.metrics[1].judged, 1.5);
-}
-
-// The sentence that baseline_from_json throws.
 std::string refusal(const std::string& text) {
-  try {
-    baseline_from_json(text, "b.json");
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
+  return tests::refusal<std::exception>([&] { baseline_from_json(text, "b.json"); });
 }
 
 std::string changed(const std::string& from, const std::string& to) {
@@ -295,24 +208,8 @@ TEST(Baselines, AreRefusedWithoutReferencesAndWithOneTwice) {
 TEST(Baselines, InAnotherUnitAreNotCompared) {
   Baseline baseline = recorded();
   baseline.metrics[0].reference.unit = "GB/s";
-  try {
-    judge(baseline, run_of(0.9, 5));
-    FAIL() << "Gflop/s were compared with GB/s";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("product in GB/s"));
-  }
-}
-
-TEST(Baselines, AreOfOneProcessorOneBuildAndOneNumberOfRanks) {
-  const Baseline baseline = recorded();
-  Provenance now = baseline.provenance;
-  EXPECT_EQ(incomparable(baseline, now, 2), "");
-  EXPECT_THAT(incomparable(baseline, now, 4), HasSubstr("--ranks 2"));
-  now.cpu = "another";
-  EXPECT_THAT(incomparable(baseline, now, 2), HasSubstr("another"));
-  now = baseline.provenance;
-  now.build_type = "Debug";
-  EXPECT_THAT(incomparable(baseline, now, 2), HasSubstr("Debug"));
+  EXPECT_THAT(tests::refusal<std::runtime_error>([&] { judge(baseline, run_of(0.9, 5)); }),
+              HasSubstr("product in GB/s"));
 }
 
 TEST(Regress, EndsDrawnEditsOfABaselineInASentence) {
@@ -330,15 +227,6 @@ TEST(Reports, AreJUnitThatNamesFailures) {
   EXPECT_THAT(xml, HasSubstr("name=\"product\"><failure"));
   EXPECT_THAT(xml, HasSubstr("rank 1 on &lt;one&gt; is 11 % below"));
   EXPECT_EQ(report.status(), 1);
-}
-
-TEST(SlowDown, IsReadFromWords) {
-  EXPECT_EQ(repeated_share("product=0.1,memory=0.5@1", "product", 3), 0.1);
-  EXPECT_EQ(repeated_share("product=0.1,memory=0.5@1", "memory", 1), 0.5);
-  EXPECT_EQ(repeated_share("product=0.1,memory=0.5@1", "memory", 0), 0.0);
-  EXPECT_EQ(repeated_share("", "memory", 0), 0.0);
-  EXPECT_THROW(repeated_share("product", "product", 0), std::runtime_error);
-  EXPECT_THROW(repeated_share("product=x", "product", 0), std::runtime_error);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "bench/kinds/bench_table.hpp"
 #include "bench/measure/product.hpp"
