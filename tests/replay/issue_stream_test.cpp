@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include "tests/replay/programs.hpp"
 
 namespace fourfold::tests {
@@ -137,28 +135,6 @@ TEST(IssueStream, LeavesOutChannelsWithNobodyToTalkTo) {
       unroll(program, ProcessGrid(1, 2, 2, 2), Repetitions::full(program)).front();
 
   EXPECT_EQ(stream.operations.size(), 1u);  // the mark
-}
-
-TEST(IssueStream, RefusesUnsoundPrograms) {
-  const auto refuses = [](ProgramBuilder builder) {
-    builder.run(1);
-    builder.cycle(1);
-    const TimedProgram program = builder.take();
-    EXPECT_THROW(unroll(program, grid, Repetitions::full(program)), std::invalid_argument);
-  };
-  ProgramBuilder waits_for_nothing;
-  waits_for_nothing.wait(on::x, 0);
-  refuses(waits_for_nothing);
-  ProgramBuilder waits_too_far_back;
-  waits_too_far_back.post(waits_too_far_back.collective(on::x, 0.0, 1.0, 1.0));
-  waits_too_far_back.wait(on::x, 1);
-  refuses(waits_too_far_back);
-  ProgramBuilder without_rate;
-  without_rate.post(without_rate.collective(on::x, 0.0, 1.0, 0.0));
-  refuses(without_rate);
-  ProgramBuilder negative_compute;
-  negative_compute.compute(-1.0);
-  refuses(negative_compute);
 }
 
 }  // namespace

@@ -107,20 +107,5 @@ TEST(Logs, OfAPipelineHaveADeviceOfEachStage) {
   EXPECT_EQ(ranks, (std::vector<std::int64_t>{0, 4, 6, 8, 11}));
 }
 
-TEST(Refusals, OfFactorsAndMappingsThatAreNotOneForEachRank) {
-  const TimedProgram program = training_program(Training{});
-  const ProcessGrid grid(2, 2, 2, 2);
-  ReplayOptions options;
-  options.compute_factors.assign(15, 1.0);
-  EXPECT_THROW(replay_step(program, grid, perlmutter(), options), std::invalid_argument);
-  options.compute_factors.assign(16, 1.0);
-  EXPECT_NO_THROW(replay_step(program, grid, perlmutter(), options));
-  options.mapping = Mapping::packed(15);
-  EXPECT_THROW(replay_step(program, grid, perlmutter(), options), std::invalid_argument);
-  options.mapping = {};
-  EXPECT_THROW(replay_step(program, ProcessGrid(1, 1, 1, 8192), perlmutter()),
-               std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace fourfold::tests

@@ -1,5 +1,4 @@
 // What jobs are refused with, at the edges of what machines, references and logs take.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,16 +6,14 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/replay/listing.hpp"
+#include "sim/replay/observer.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/strands.hpp"
-#include "sim/replay/observer.hpp"
 #include "tests/refusal.hpp"
 #include "tests/replay/programs.hpp"
 
 namespace fourfold::tests {
 namespace {
-
-using ::testing::HasSubstr;
 
 TimedProgram one_reduce() {
   ProgramBuilder builder;

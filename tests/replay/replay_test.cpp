@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <random>
-#include <stdexcept>
 #include <vector>
 
 #include "sim/replay/issue_stream.hpp"
@@ -208,16 +207,6 @@ TEST(Replay, TwoRunsGiveTheSameBits) {
   EXPECT_EQ(first.outcome.exposed, second.outcome.exposed);
   EXPECT_EQ(first.outcome.busy, second.outcome.busy);
   EXPECT_GT(first.solves, 0);  // links were shared
-}
-
-TEST(Replay, RefusesWhatCannotRun) {
-  const TimedProgram program = training_program({});
-  EXPECT_THROW(replay_step(program, ProcessGrid(1024, 1024, 1, 1), private_ports()),
-               std::invalid_argument);
-  ReplayOptions too_few_factors;
-  too_few_factors.compute_factors = {1.0, 1.0};
-  EXPECT_THROW(replay_step(program, ProcessGrid(2, 2, 2, 1), private_ports(), too_few_factors),
-               std::invalid_argument);
 }
 
 // Gathers and reduce-scatters from hidden to dominating.

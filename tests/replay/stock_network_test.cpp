@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "sim/estimate/estimate.hpp"
@@ -188,18 +187,6 @@ TEST(StockNetwork, GivesEveryCollectiveTheStepsOfItsKind) {
 
   EXPECT_EQ(communications(CollectiveKind::reduce_scatter), 4 * 3);
   EXPECT_EQ(communications(CollectiveKind::all_reduce), 4 * 2 * 3);
-}
-
-TEST(StockNetwork, RefusesWhatItCannotDo) {
-  const Platform spread = read_platform("frontier");
-  const Point point = two_layers(ProcessGrid(2, 2, 4, 128));
-  ReplayOptions options;
-  options.carrier = Carrier::stock_steps;
-  const TimedProgram program = lower(point, spread);
-
-  EXPECT_THROW(replay_step(program, point.grid, spread, options), std::invalid_argument);
-  options.carrier = Carrier::stock_edges;
-  EXPECT_THROW(replay_step(program, point.grid, spread, options), std::invalid_argument);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "sim/replay/replay.hpp"
+#include "tests/refusal.hpp"
 #include "tests/replay/programs.hpp"
 
 namespace fourfold::tests {
@@ -53,12 +53,8 @@ void expect_same(const Outcome& a, const Outcome& b) {
 }
 
 std::string refusal(const ReplayOptions& options, const ProcessGrid& grid) {
-  try {
-    replay_step(heavy_rings(2), grid, read_platform("frontier"), options);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "accepted";
+  return tests::refusal<std::exception>(
+      [&] { replay_step(heavy_rings(2), grid, read_platform("frontier"), options); });
 }
 
 TEST(WhatIfReplay, OneSlowDeviceHoldsUpItsDataParallelGroup) {
@@ -195,13 +191,6 @@ TEST(WhatIfReplay, AFailedNicSendsThroughTheOthers) {
 
   // Four NICs carry a ring each; three carry 4/3 each: the rings, which are nearly all, take 4/3.
   EXPECT_NEAR((failed - 3e-3) / (sound - 3e-3), 4.0 / 3.0, 0.01);
-}
-
-TEST(WhatIfReplay, RefusesAMappingOfAnotherJob) {
-  ReplayOptions options;
-  options.mapping = Mapping::packed(32);
-
-  EXPECT_THAT(refusal(options, ProcessGrid(1, 1, 64, 1)), HasSubstr("places 32 ranks"));
 }
 
 TEST(WhatIfReplay, RefusesFaultsThatCannotTakeEffect) {
