@@ -14,12 +14,12 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "support/json_text.hpp"
 #include "support/random.hpp"
 #include "tests/edits.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests::edits {
 

@@ -3,7 +3,6 @@
 // the file and the entry; what is taken changes the value that is read.
 #pragma once
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

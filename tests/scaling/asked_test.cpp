@@ -8,23 +8,24 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
-#include "scaling/jobs/progress.hpp"
 #include "scaling/records/provenance.hpp"
 #include "scaling/records/question.hpp"
 #include "scaling/study/campaign.hpp"
 #include "scaling/study/loss_table.hpp"
-#include "scaling/study/published.hpp"
 #include "scaling/study/study.hpp"
-#include "scaling/words/text_table.hpp"
 #include "scaling/words/toml_file.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/clock_text.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -33,16 +34,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
-template <typename Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string refusal(const std::function<void()>& call) {
+  return tests::refusal<std::exception>(call);
 }
 
 // --- the command line
@@ -61,6 +55,11 @@ QuestionFlags typed(std::vector<std::string> words) {
   return flags;
 }
 
+std::vector<std::string> split(const std::string& words) {
+  std::istringstream text(words);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
 Question asked(const std::vector<std::string>& words) {
   return question_of(typed(words));
 }
@@ -70,28 +69,10 @@ std::string said(const std::vector<std::string>& words) {
 }
 
 TEST(QuestionFlags, BecomeTheQuestion) {
-  const Question question = asked({"--devices",
-                                   "32",
-                                   "--batch-tokens",
-                                   "131072",
-                                   "--scale",
-                                   "nodes=0.5",
-                                   "--scale",
-                                   "processor.memory_bandwidth_GBps=2",
-                                   "--vocabulary",
-                                   "32000",
-                                   "--sequence",
-                                   "1024",
-                                   "--stages",
-                                   "1,2,4",
-                                   "--recompute",
-                                   "none",
-                                   "--in-flight-blocks",
-                                   "3",
-                                   "--jitter",
-                                   "2%",
-                                   "--seed",
-                                   "4"});
+  const Question question = asked(split(
+      "--devices 32 --batch-tokens 131072 --scale nodes=0.5 --vocabulary 32000 --sequence 1024 "
+      "--scale processor.memory_bandwidth_GBps=2 --stages 1,2,4 --recompute none "
+      "--in-flight-blocks 3 --jitter 2% --seed 4"));
 
   EXPECT_EQ(question.platform, "frontier");
   EXPECT_EQ(question.model.name, "gpt-5b");
@@ -176,9 +157,6 @@ TEST(QuestionFlags, StagesAreAListOrAllThatDivideAndHaveLayers) {
       asked({"--devices", "96", "--stages", "all", "--order", "interleaved", "--chunks", "2"})
           .stages;
   EXPECT_EQ(chunked.back(), 12);
-  EXPECT_THAT(said({"--devices", "96", "--stages", "0"}), HasSubstr("no list of whole numbers"));
-  EXPECT_THAT(said({"--devices", "96", "--stages", "2x"}), HasSubstr("no list of whole numbers"));
-  EXPECT_THAT(said({"--devices", "96", "--stages", "5"}), HasSubstr("5 stages do not divide 96"));
 }
 
 TEST(QuestionFlags, LimitsChangeTheRule) {
@@ -186,21 +164,9 @@ TEST(QuestionFlags, LimitsChangeTheRule) {
   EXPECT_EQ(rule_of(typed({"--devices", "8", "--at-most-grids", "2"})).at_least, 2);
   EXPECT_EQ(rule_of(typed({"--devices", "8", "--at-most-grids", "5"})).at_least, 3);
   EXPECT_EQ(rule_of(typed({"--devices", "8", "--work-limit", "77"})).work_limit, 77);
-  // One limit or the other is enough to be idle, with either reason.
-  EXPECT_THAT(said({"--devices", "8", "--fidelity", "estimated", "--work-limit", "7"}),
-              HasSubstr("--work-limit cannot take effect: --fidelity estimated"));
-  EXPECT_EQ(said({"--grid", "2x2x2x1", "--work-limit", "7"}), "accepted");
-  EXPECT_EQ(said({"--devices", "8", "--micro-batches", "1", "--work-limit", "7"}), "accepted");
 }
 
 TEST(QuestionFlags, SayWhereTheyHaveNothingToDo) {
-  EXPECT_EQ(said({"--devices", "8", "--overlap", "oar,ors", "--recompute", "none"}), "accepted");
-  EXPECT_EQ(said({"--devices", "8", "--overlap", "all", "--recompute", "none"}), "accepted");
-  EXPECT_THAT(said({"--devices", "8", "--overlap", "oag,recompute", "--recompute", "none"}),
-              HasSubstr("--overlap recompute cannot take effect"));
-  EXPECT_THAT(said({"--devices", "8", "--precision", "fp32", "--grad-precision-data", "bf16"}),
-              HasSubstr("--grad-precision-data cannot take effect"));
-  EXPECT_EQ(said({"--devices", "8", "--grad-precision-data", "bf16"}), "accepted");
   EXPECT_EQ(said({"--devices", "8", "--zero", "1", "--grad-precision-data", "bf16"}), "accepted");
   for (const char* zero : {"2", "3"}) {
     EXPECT_THAT(said({"--devices", "8", "--zero", zero, "--grad-precision-data", "bf16"}),
@@ -330,15 +296,7 @@ TEST(CampaignFile, EndsItsRangesWhereItSays) {
     return refusal([&] { campaign_of(text.replace(place, from.size(), to)); });
   };
 
-  EXPECT_EQ(with("margin_fraction = 0.25", "margin_fraction = 0.0"), "accepted");
-  EXPECT_EQ(with("margin_fraction = 0.25", "margin_fraction = 0.999"), "accepted");
-  EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = 1.0"), HasSubstr("below 1"));
-  EXPECT_THAT(with("margin_fraction = 0.25", "margin_fraction = -0.1"), HasSubstr("at least 0"));
-  EXPECT_EQ(with("at_least_grids = 2", "at_least_grids = 5"), "accepted");
-  EXPECT_THAT(with("at_least_grids = 2", "at_least_grids = 6"),
-              HasSubstr("more than at_most_grids"));
   EXPECT_NE(with("at_least_grids = 2", "at_least_grids = 0"), "accepted");
-  EXPECT_NE(with("work_limit = 1234", "work_limit = 0"), "accepted");
   EXPECT_THAT(with("chunks = 1", "micro_batches = 1"), HasSubstr("belong to a point"));
   EXPECT_EQ(with("devices = 16", fmt::format("devices = {}", read_platform("frontier").devices())),
             "accepted");
@@ -359,24 +317,6 @@ TEST(TomlFile, IsReadWithAllItsTypes) {
 }
 
 // --- what was published, and studies
-
-TEST(Published, IsReadToTheLastCell) {
-  const TemporaryFolder folder;
-  write_content(folder.file("rows.csv"),
-                "# source: somebody\nmachine,devices,model,batch_s,pflops\n\n# a remark\n"
-                "alps,8,a,2.5,3\nalps,8,b,,4\nalps,16,a,7,\n");
-
-  const Published published = read_published(folder.file("rows.csv"));
-
-  EXPECT_EQ(published.source, "somebody");
-  ASSERT_EQ(published.rows.size(), 3U);
-  EXPECT_EQ(published.row("alps", "a", 8)->seconds->value, 2.5);
-  EXPECT_EQ(published.row("alps", "a", 8)->rate->value, 3e15);
-  EXPECT_EQ(published.row("alps", "b", 8)->rate->value, 4e15);
-  EXPECT_EQ(published.row("alps", "a", 16)->seconds->value, 7.0);
-  EXPECT_FALSE(published.row("alps", "a", 16)->rate.has_value());
-  EXPECT_EQ(published.row("lumi", "a", 8), nullptr);
-}
 
 TEST(Study, EachMachineGrowsFromItsOwnSmallestPoint) {
   Record small = made_up_record();
@@ -401,22 +341,14 @@ TEST(Study, EachMachineGrowsFromItsOwnSmallestPoint) {
 TEST(LossTable, HasALineAStepWithTheNewestLosses) {
   const TemporaryFolder folder;
   const std::string log = folder.file("log.jsonl");
-  write_content(
-      log,
-      R"({"kind":"run","model":{"name":"tiny","parameters":1234567},"grid":"1x1x1x2","data":"a text","word":"byte","unigram_nats":3.5})"
-      "\n"
-      R"({"kind":"step","step":2,"loss":4.5})"
-      "\n"
-      R"({"kind":"step","step":1,"loss":5.5})"
-      "\n"
-      R"({"kind":"validation","step":2,"loss":4.25})"
-      "\n"
-      R"({"kind":"step","step":2,"loss":4.75})"
-      "\n"
-      R"({"kind":"step","step":3,"loss":null})"
-      "\n"
-      R"({"kind":"end","step":3})"
-      "\n");
+  std::string text = R"({"kind":"run","model":{"name":"tiny","parameters":1234567},)"
+                     R"("grid":"1x1x1x2","data":"a text","word":"byte","unigram_nats":3.5})";
+  for (const char* line : {R"("step","step":2,"loss":4.5)", R"("step","step":1,"loss":5.5)",
+                           R"("validation","step":2,"loss":4.25)", R"("step","step":2,"loss":4.75)",
+                           R"("step","step":3,"loss":null)", R"("end","step":3)"}) {
+    text += std::string("\n{\"kind\":") + line + '}';
+  }
+  write_content(log, text + '\n');
 
   const LossTable table = loss_table(log);
 
@@ -429,37 +361,6 @@ TEST(LossTable, HasALineAStepWithTheNewestLosses) {
   write_content(log, "{}\n");
   EXPECT_THAT(refusal([&] { loss_table(log); }), HasSubstr("is no log of a training run"));
   EXPECT_THAT(refusal([&] { loss_table(folder.file("none")); }), HasSubstr("cannot read"));
-}
-
-// The log keeps both branches of a run that goes on from an older checkpoint; the curve is of one.
-TEST(LossTable, LeavesOutStepsBehindTheOneThatIsResumedFrom) {
-  const TemporaryFolder folder;
-  const std::string log = folder.file("log.jsonl");
-  const auto run = [](int resumed_after_step) {
-    return nlohmann::json{{"kind", "run"},
-                          {"model", {{"name", "tiny"}, {"parameters", 1}}},
-                          {"grid", "1x1x1x1"},
-                          {"data", "a text"},
-                          {"word", "byte"},
-                          {"unigram_nats", 3.5},
-                          {"resumed_after_step", resumed_after_step}}
-               .dump() +
-           "\n";
-  };
-  const auto step = [](int number, double loss) {
-    return nlohmann::json{{"kind", "step"}, {"step", number}, {"loss", loss}}.dump() + "\n";
-  };
-  write_content(log, run(0) + step(1, 5.5) + step(2, 4.5) +
-                         R"({"kind":"validation","step":2,"loss":4.25})"
-                         "\n" +
-                         step(3, 3.5) +
-                         R"({"kind":"validation","step":3,"loss":3.25})"
-                         "\n" +
-                         step(4, 2.5) + run(2) + step(3, 3.75));
-
-  EXPECT_EQ(loss_table(log).csv,
-            "step,training_loss,validation_loss,unigram_nats,resumed\n1,5.5,,3.5,0\n"
-            "2,4.5,4.25,3.5,1\n3,3.75,,3.5,0\n");
 }
 
 // Wherever a log is torn, and by whatever, the steps of its other lines are in the curve.
@@ -505,65 +406,12 @@ TEST(Digest, IsThePublishedHash) {
   EXPECT_THAT(refusal([&] { digest_of_file(folder.file("b")); }), HasSubstr("cannot read"));
 }
 
-TEST(TextTable, OfNothingHasNoRule) {
-  EXPECT_EQ(format({{{"a", ""}}, {}}), "a\n-\n");
-  EXPECT_EQ(format({{{"wide", ""}, {"b", "unit"}}, {{"1", "2"}}}),
-            "wide     b\n      unit\n----------\n   1     2\n");
-}
-
 // --- jobs
-
-TEST(Launch, HearsProgressWhichIsNoComplaint) {
-  std::vector<std::pair<std::size_t, double>> heard;
-  const std::vector<Job> jobs{
-      {{"sh", "-c",
-        "echo before >&2; echo progress 0.25 >&2; sleep 0.3; echo progress 0.75 >&2; "
-        "echo after >&2"},
-       ""},
-      {{"sh", "-c", "sleep 0.1; echo progress 0.5 >&2"}, ""}};
-
-  const auto results =
-      run_side_by_side(jobs, [&](std::size_t job, double done) { heard.emplace_back(job, done); });
-
-  EXPECT_EQ(results[0].complaint, "before\nafter\n");
-  EXPECT_EQ(results[1].complaint, "");
-  EXPECT_THAT(heard, ::testing::UnorderedElementsAre(std::pair{0UL, 0.25}, std::pair{0UL, 0.75},
-                                                     std::pair{1UL, 0.5}));
-}
-
-TEST(Launch, HandsOverMoreThanAPlainPipeHolds) {
-  const std::string input(300'000, 'x');
-
-  const auto results = run_side_by_side({{{"sh", "-c", "sleep 0.1; wc -c"}, input}});
-
-  EXPECT_EQ(std::stoll(results[0].output), 300'000);
-  EXPECT_THAT(refusal([] {
-                run_side_by_side({{{"cat"}, std::string(1'048'577, 'x')}});
-              }),
-              HasSubstr("the input is too long"));
-}
 
 TEST(Launch, LooksBesideItself) {
   EXPECT_THAT(beside_this_executable("fourfold-replay"), ::testing::EndsWith("/fourfold-replay"));
   EXPECT_THAT(refusal([] { beside_this_executable("no-such-program"); }),
               HasSubstr("no-such-program is missing"));
-}
-
-TEST(Attached, TellsStatusSignalAndWhatWasSaid) {
-  std::string heard;
-  const auto hear = [&](std::string_view text) { heard += text; };
-
-  const AttachedResult ended = run_attached({"sh", "-c", "echo one >&2; exit 5"}, {{}, hear});
-  const AttachedResult killed = run_attached({"sh", "-c", "kill -9 $$"});
-
-  EXPECT_EQ(heard, "one\n");
-  EXPECT_EQ(ended.status, 5);
-  EXPECT_EQ(ended.signal, 0);
-  EXPECT_FALSE(ended.interrupted);
-  EXPECT_EQ(killed.status, 128 + 9);
-  EXPECT_EQ(killed.signal, 9);
-  EXPECT_THAT(refusal([] { run_attached({"/nowhere/program"}); }),
-              HasSubstr("cannot start /nowhere/program"));
 }
 
 TEST(Attached, HasNoInputAndIsHeardToTheEnd) {
@@ -606,30 +454,18 @@ TEST(InterruptDeathTest, IsNotedAndStopsLongWorkAndChildren) {
       ::testing::ExitedWithCode(7), "");
 }
 
-TEST(Progress, SaysWhichOfHowManyAndWhatCameOfIt) {
-  ::testing::internal::CaptureStderr();
-  {
-    Progress progress(2, 4.0);
-    progress.begin("first", 1.0);
-    progress.update("working", 0.5);
-    progress.finish("3.00 s");
-    progress.begin("second", 3.0);
-    progress.finish("failed");
-  }
-  const std::string lines = ::testing::internal::GetCapturedStderr();
-
-  EXPECT_THAT(lines, HasSubstr("[1/2] first: 3.00 s, about 0:0"));
-  EXPECT_THAT(lines, HasSubstr("[2/2] second: failed, about 0:00 left"));
-  EXPECT_THAT(lines, Not(HasSubstr("working")));  // a line each half minute
-}
-
 TEST(Progress, TimesAreRoundedToSeconds) {
-  EXPECT_EQ(clock_text(0.0), "0:00");
-  EXPECT_EQ(clock_text(59.6), "1:00");
-  EXPECT_EQ(clock_text(3599.4), "59:59");
-  EXPECT_EQ(clock_text(3600.0), "1:00:00");
-  EXPECT_DOUBLE_EQ(seconds_left(2.0, 1.0, 4.0), 6.0);
-  EXPECT_DOUBLE_EQ(seconds_left(2.0, 5.0, 4.0), 0.0);
+  for (const auto& [seconds, text] : {std::pair{0.0, "0:00"},
+                                      {7.4, "0:07"},
+                                      {7.5, "0:08"},
+                                      {59.6, "1:00"},
+                                      {165.0, "2:45"},
+                                      {3599.4, "59:59"},
+                                      {3600.0, "1:00:00"},
+                                      {3723.0, "1:02:03"},
+                                      {-1.0, "?"}}) {
+    EXPECT_EQ(clock_text(seconds), text);
+  }
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

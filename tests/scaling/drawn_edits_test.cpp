@@ -32,6 +32,7 @@
 #include "support/whole_file.hpp"
 #include "tests/machines.hpp"
 #include "tests/paths.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/toml_tree.hpp"

@@ -125,21 +125,6 @@ TEST(ErrorBars, AreWidenedInSquaresBySideByUnconfirmedNumbers) {
   EXPECT_THAT(bar.widened_by, ElementsAre("a", "b"));
 }
 
-TEST(Likeness, IsOfShardedRunsWhereWeightsAreCutAndOfPipelinedOnesWhereStagesAre) {
-  const Platform platform = read_platform("selene");
-  const auto parallelism = [&](const ProcessGrid& grid, std::int64_t zero) {
-    StepOptions options;
-    options.zero = zero;
-    return likeness(grid, options, platform).parallelism;
-  };
-
-  EXPECT_EQ(parallelism({8, 1, 1, 4}, 0), Parallelism::whole);
-  EXPECT_EQ(parallelism({8, 1, 1, 4}, 2), Parallelism::whole);
-  EXPECT_EQ(parallelism({8, 1, 1, 4}, 3), Parallelism::sharded);
-  EXPECT_EQ(parallelism({8, 1, 4, 1}, 0), Parallelism::sharded);
-  EXPECT_EQ(parallelism({8, 1, 4, 1, 2}, 3), Parallelism::pipelined);
-}
-
 TEST(ErrorBars, OfManyMicroBatchesAreWidenedAsThoseOfFew) {
   Point point;
   point.platform = "selene";
@@ -177,20 +162,6 @@ TEST(ErrorBars, SurviveJson) {
 
   EXPECT_EQ(read_error_bar(json_of(bar, Seconds{9.0})), bar);
   EXPECT_THROW(read_error_bar(nlohmann::json::object()), std::runtime_error);
-}
-
-TEST(Residuals, SurviveTheirFile) {
-  const TemporaryFolder folder;
-  const std::vector<Residual> residuals{
-      {"A \"b\", c", "one", {"A100", Parallelism::sharded}, 1.25, "one", "one"},
-      {"d", "two", {"MI250X", Parallelism::whole}, 0.5, "one", "two"}};
-  write_content(folder.file("kept.csv"), residuals_csv(residuals));
-
-  const std::vector<Residual> again = read_residuals(folder.file("kept.csv"));
-
-  EXPECT_EQ(residuals_csv(again), residuals_csv(residuals));
-  EXPECT_EQ(again[0].source, "A \"b\", c");
-  EXPECT_EQ(again[1].like, residuals[1].like);
 }
 
 TEST(LeavingOut, HoldsASourceAgainstBarsOfTheOthers) {

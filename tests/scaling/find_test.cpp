@@ -17,12 +17,14 @@
 #include "scaling/find/reruns.hpp"
 #include "scaling/find/trace_file.hpp"
 #include "scaling/find/what_if_effect.hpp"
+#include "scaling/jobs/launch.hpp"
 #include "scaling/records/record.hpp"
 #include "scaling/text/what_if_text.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_flops.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "sim/question/point_json.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
@@ -44,12 +46,7 @@ Question question(std::int64_t devices = 16) {
 }
 
 std::string refusal(const Question& asked, Fidelity fidelity, const StoppingRule& rule = {}) {
-  try {
-    find_answer(asked, fidelity, rule, ignore);
-  } catch (const FindingFailed& error) {
-    return error.what();
-  }
-  return "accepted";
+  return tests::refusal<FindingFailed>([&] { find_answer(asked, fidelity, rule, ignore); });
 }
 
 // What was said to be done, which never goes back.
@@ -87,11 +84,9 @@ TEST(Find, OfGridsByAModelSimulatesAllThatTheModelPutsFirst) {
 
 TEST(Find, RefusesGridsByAModelThatDoesNotKnowTheMachine) {
   const auto why = [](Question asked, const std::string& word) -> std::string {
-    try {
-      ask_for_grids_by(asked, word);
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
+    const std::string said =
+        tests::refusal<std::runtime_error>([&] { ask_for_grids_by(asked, word); });
+    if (said != "accepted") return said;
     return asked.grids_by == GridsBy::estimate ? "by estimate" : "by the model";
   };
   Question elsewhere = question();
@@ -321,12 +316,8 @@ TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
   EXPECT_EQ(found.rejected.at(Rejection::memory), 1);
   for (const double share : {0.5, 1e-12}) {
     platform.processor.memory = {share * peak(8)};
-    try {
-      candidates(asked, platform, ignore);
-      FAIL() << "accepted";
-    } catch (const FindingFailed& error) {
-      EXPECT_THAT(error.what(), HasSubstr(fmt::format("needs at least {:.1f} GB", peak(8) / 1e9)));
-    }
+    EXPECT_THAT(tests::refusal<FindingFailed>([&] { candidates(asked, platform, ignore); }),
+                HasSubstr(fmt::format("needs at least {:.1f} GB", peak(8) / 1e9)));
   }
 }
 
@@ -410,27 +401,6 @@ TEST(Record, OfASimulationHasEachSimulatedGridInItsOrder) {
   EXPECT_EQ(record.regret, found.regret());
   EXPECT_EQ(record.outcome.total, found.outcome().total);
   EXPECT_EQ(record.replay->collectives, found.simulated[found.chosen]->collectives);
-}
-
-// A record of a pipeline has its stages' memory, and the paper's model does not choose it where it
-// can choose anything else.
-TEST(Record, OfAPipelineHasItsStages) {
-  Question asked = question();
-  asked.stages = {1, 2};
-  const Finding finding = find_answer(asked, Fidelity::estimated, {}, ignore);
-  Finding piped = finding;
-  const auto& all = piped.search.feasible;
-  piped.chosen = 0;
-  std::erase_if(piped.search.feasible,
-                [](const Candidate& one) { return one.grid.extent(Axis::pipe) == 1; });
-  ASSERT_FALSE(all.empty());
-
-  const Record record = make_record(asked, piped, Fidelity::estimated, {});
-
-  EXPECT_EQ(record.memory_by_stage.size(), 2U);
-  EXPECT_EQ(record.memory, std::max(record.memory_by_stage[0], record.memory_by_stage[1]));
-  EXPECT_EQ(
-      make_record(asked, finding, Fidelity::estimated, {}).paper_choice.grid.extent(Axis::pipe), 1);
 }
 
 // However little it would communicate.
@@ -601,44 +571,6 @@ TEST(Reruns, OfAnotherPlacementArePackedWhereNothingIsNamedByPlace) {
   EXPECT_THAT(rerun(estimated, ignore), IsEmpty());
 }
 
-TEST(Sensitivity, ShowsTheLargestEffectsFirstAndCountsTheRest) {
-  Point point;
-  point.platform = "alps";
-  point.model = read_model("gpt2-mini");
-  point.grid = {1, 1, 2, 4};
-  point.global_batch = 16;
-  const Platform platform = read_platform("alps");
-
-  const Sensitivity result = sensitivity(point);
-
-  EXPECT_EQ(result.unconfirmed, std::ranges::count_if(platform.facts, [](const Fact& fact) {
-              return fact.unconfirmed && !is_of_operation(fact);  // of no time
-            }));
-  EXPECT_EQ(result.estimated, estimate_step(point, platform).outcome.total);
-  double before = 1e9;
-  for (const Effect& effect : result.effects) {
-    double size = 0.0;
-    for (const auto& seconds : {effect.half, effect.twice}) {
-      if (seconds) size = std::max(size, std::abs(seconds->value / result.estimated.value - 1.0));
-    }
-    EXPECT_GE(size, Sensitivity::threshold) << effect.key;
-    EXPECT_LE(size, before) << effect.key;
-    before = size;
-  }
-  ASSERT_FALSE(result.effects.empty());
-  ASSERT_LT(static_cast<std::int64_t>(result.effects.size()), result.unconfirmed);
-  const std::string table = sensitivity_table(result);
-  EXPECT_THAT(table, HasSubstr(fmt::format(
-                         "{} of {} unconfirmed numbers change less than",
-                         result.unconfirmed - static_cast<std::int64_t>(result.effects.size()),
-                         result.unconfirmed)));
-  const Effect& first = result.effects.front();
-  EXPECT_THAT(table, HasSubstr(first.key));
-  EXPECT_THAT(table,
-              HasSubstr(fmt::format("{:.2f} ({:+.1f} %)", first.half->value,
-                                    100.0 * (first.half->value / result.estimated.value - 1.0))));
-}
-
 Point made_up_point() {
   Point point;
   point.platform = "alps";
@@ -726,6 +658,16 @@ TEST(TraceFile, OfASimulationHasTheDevicesThatItLogged) {
   EXPECT_NEAR(last_end(trace), record.seconds().value, 1e-6 * record.seconds().value);
   EXPECT_THAT(trace.at("otherData").at("title").get<std::string>(),
               HasSubstr("simulated; 1 device computes at 0.5 of the speed: rank 8"));
+}
+
+// One that its limit has ended leaves its grid out; any other end is a failure.
+TEST(Simulations, ThatEndOtherwiseHaveNoAnswer) {
+  const auto answer = [](int status) {
+    return answer_of({"", "fourfold-replay: a reason\n", status}, {});
+  };
+  EXPECT_FALSE(answer(over_work_limit));
+  EXPECT_FALSE(answer(over_cpu_limit));
+  EXPECT_THROW(answer(1), FindingFailed);
 }
 
 }  // namespace

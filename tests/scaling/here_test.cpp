@@ -45,19 +45,6 @@ TEST(HereRuns, AreThreeModelsOnEightGridsAndMoreThatFitThem) {
   EXPECT_GE(grids.size(), 8u);
 }
 
-TEST(HereOrder, CountsOnlyPairsOfOneModelThatTheMeasurementTellsApart) {
-  const std::vector<HereCase> cases{
-      made_up("a", 1.0, 0.1, 1.0), made_up("a", 2.0, 0.1, 2.0),   // right
-      made_up("a", 2.1, 0.1, 1.5),                                // overlaps with 2.0
-      made_up("b", 3.0, 0.1, 3.0), made_up("b", 4.0, 0.1, 2.0)};  // wrong
-
-  const GridOrder order = order_of(cases);
-
-  EXPECT_EQ(order.all, 4u);
-  EXPECT_EQ(order.pairs, 3u);
-  EXPECT_DOUBLE_EQ(order.tau, 1.0 / 3.0);
-}
-
 TEST(HereTargets, AreSaidToBeMissedOneByOne) {
   EXPECT_TRUE(
       missed_targets({made_up("a", 1.0, 0.01, 1.05), made_up("a", 2.0, 0.01, 1.9)}).empty());

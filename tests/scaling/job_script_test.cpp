@@ -19,11 +19,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(JobScripts, HaveTheirWordsPutIn) {
-  EXPECT_EQ(filled("#{{name}}-{{name}}\n{{command}}", {{"name", "a"}, {"command", "run {x}"}}),
-            "#a-a\nrun {x}");
-}
-
 TEST(JobScripts, RefuseWordsThatAreUnknownOrMissing) {
   const auto said = [](const std::string& text) {
     return refusal<std::runtime_error>([&] { filled(text, {{"command", "c"}, {"name", "n"}}); });
@@ -32,28 +27,6 @@ TEST(JobScripts, RefuseWordsThatAreUnknownOrMissing) {
   EXPECT_THAT(said("{{command}} {{nmae}}"), HasSubstr("did you mean \"name\"?"));
   EXPECT_THAT(said("{{name}}"), HasSubstr("lacks {{command}}"));
   EXPECT_THAT(said("{{command}} {{name"), HasSubstr("lacks a }}"));
-}
-
-TEST(JobScripts, FillTheTemplatesThatComeWithFourfold) {
-  for (const Launcher& launcher : launchers()) {
-    for (const JobKind kind : {JobKind::slices, JobKind::measured}) {
-      std::map<std::string, std::string> words{{"command", "run it"},
-                                               {"quoted_command", "'run it'"}};
-      for (const char* word : {"name", "time", "minutes", "folder", "directory"}) words[word] = "w";
-      const std::vector<const char*> own = kind == JobKind::slices
-                                               ? std::vector{"slices"}
-                                               : std::vector{"devices", "nodes", "ranks_per_node",
-                                                             "cores_per_rank", "cores_per_node"};
-      for (const char* word : own) words[word] = "7";
-
-      const std::string text = filled(content_of(template_of(launcher, kind)), words);
-
-      EXPECT_THAT(text, HasSubstr("run it")) << launcher.name;
-      EXPECT_EQ(text.find("{{"), std::string::npos) << launcher.name;
-      EXPECT_EQ(text.find("{ranks}") != std::string::npos, kind == JobKind::measured)
-          << launcher.name;
-    }
-  }
 }
 
 std::vector<std::string> directives(const std::string& script, const std::string& mark) {
@@ -164,11 +137,6 @@ TEST(JobScripts, GiveNoNameToTheShellAsCode) {
     EXPECT_EQ(filled(text, hostile),
               std::string(before) + "fourfold campaign run '$(touch X).toml' 'a\ntouch X;#'");
   }
-}
-
-TEST(Slices, AreAPartOfAWhole) {
-  EXPECT_EQ(slice_in("3/8").index, 3);
-  EXPECT_EQ(slice_in("3/8").count, 8);
 }
 
 TEST(Reports, EncodeBytesAsBase64) {

@@ -23,8 +23,8 @@
 namespace fourfold::tests {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Launchers, HaveTheirCommandsAndScripts) {
@@ -105,6 +105,7 @@ TEST(Boards, CountTheWorkOfWhatIsDoneAndOfWhatIsUnderWay) {
   board.begin(3, "three", 40.0);
   board.begin(1, "one", 60.0);
   EXPECT_THAT(first(), "0 of 5 points done, 0 % of the work");
+  EXPECT_THAT(board.lines()[1], HasSubstr("starting"));
   board.update(3, "half", 0.5);
   board.update(1, "a quarter", 0.25);
   EXPECT_EQ(first(), "0 of 5 points done, 18 % of the work");  // 20 + 15 of 200
@@ -161,10 +162,12 @@ TEST(Progresses, SayWhichPointOfHowManyAndWhatCameOfIt) {
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("[1/3] one: fine, about 0:00 left\n"));
   EXPECT_THAT(said, HasSubstr("[2/3] two: fine, too, about 0:00 left\n"));
+  EXPECT_THAT(said, Not(HasSubstr("at work")));  // a line each half minute
   EXPECT_EQ(time_left_text(-1.0), "time left not known yet");
   EXPECT_EQ(time_left_text(61.0), "about 1:01 left");
   EXPECT_DOUBLE_EQ(seconds_left(10.0, 40.0, 100.0), 15.0);
   EXPECT_DOUBLE_EQ(seconds_left(10.0, 120.0, 100.0), 0.0);
+  EXPECT_LT(seconds_left(10.0, 0.0, 100.0), 0.0);
 }
 
 TEST(Complaints, AreTheEndOfWhatWasSaidWithoutProgress) {

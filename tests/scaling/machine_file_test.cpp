@@ -180,33 +180,6 @@ TEST(MachineFile, EveryNumberSaysWhenAndHowOftenItWasMeasured) {
   }
 }
 
-TEST(MachineFile, IsRefusedWithoutAKindOfMeasurement) {
-  std::vector<MeasuredOperation> all = measurements();
-  std::erase_if(all, [](const MeasuredOperation& one) { return one.is("attention"); });
-
-  try {
-    written(all);
-    FAIL() << "a machine without attention was written";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no attention is among the measurements"));
-  }
-}
-
-TEST(Measurements, AreAllPutAtTheSpeedThatTheReferenceProductShows) {
-  std::vector<MeasuredOperation> all(3, made_up({{"kind", "fma"}}, 2, 1.0));
-  all[2].reference = 1000 * micro;  // when the machine was half as fast
-  all[2].seconds = 2.0;
-
-  const std::vector<MeasuredOperation> equal = at_one_speed(all, 2);
-
-  EXPECT_DOUBLE_EQ(equal[0].seconds, 1.0);
-  EXPECT_DOUBLE_EQ(equal[2].seconds, 1.0);
-  EXPECT_DOUBLE_EQ(equal[2].low, 0.5 * all[2].low);
-  EXPECT_DOUBLE_EQ(equal[2].high, 0.5 * all[2].high);
-  EXPECT_DOUBLE_EQ(reference_seconds(all, 2), 500 * micro);
-  EXPECT_THROW(at_one_speed(all, 4), std::runtime_error);
-}
-
 TEST(Measurements, AreReadButForALineThatWasCutOff) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("fourfold-measured-" + std::to_string(::getpid()) + ".jsonl");

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,12 +45,6 @@ std::string text_of(std::int64_t documents) {
   return text;
 }
 
-std::map<std::string, std::int64_t> times_read(const std::string& text, std::size_t length) {
-  std::map<std::string, std::int64_t> times;
-  for (std::size_t i = 0; i + length <= text.size(); i += length) ++times[text.substr(i, length)];
-  return times;
-}
-
 TEST(Memorisation, BucketsAreDisjointAndNobodyElseReadsThem) {
   const MemorisationStudy study = small_study();
   const Corpus corpus = make_corpus(study, text_of(200));
@@ -70,28 +63,6 @@ TEST(Memorisation, BucketsAreDisjointAndNobodyElseReadsThem) {
   }
   EXPECT_EQ(documents, 200U);
   EXPECT_EQ(all.size(), 200U);
-}
-
-TEST(Memorisation, DocumentsAreReadAsOftenAsTheirBucketSaysBehindTheWarmUp) {
-  const MemorisationStudy study = small_study();
-  const Corpus corpus = make_corpus(study, text_of(200));
-  const std::string text = curriculum(study, corpus, 1);
-
-  EXPECT_EQ(study.continued_steps(), 2 + 3 * 6 / 2);
-  EXPECT_EQ(std::ssize(text), study.continued_steps() * 4 * 12 + 1);
-  const auto times = times_read(text, 12);
-  for (std::size_t b = 0; b < 3; ++b) {
-    for (const std::string& document : corpus.buckets[1][b]) {
-      EXPECT_EQ(times.contains(document) ? times.at(document) : 0, study.repetitions[b]);
-    }
-    for (const std::string& document : corpus.buckets[0][b]) EXPECT_FALSE(times.contains(document));
-  }
-  const auto before = times_read(text.substr(0, 2 * 4 * 12), 12);
-  for (const auto& bucket : corpus.buckets[1]) {
-    for (const std::string& document : bucket) EXPECT_FALSE(before.contains(document));
-  }
-  EXPECT_EQ(text, curriculum(study, corpus, 1));
-  EXPECT_NE(text, curriculum(study, corpus, 0));
 }
 
 // "9999" ends every other document.
@@ -136,42 +107,7 @@ TEST(Memorisation, TooLittleTextIsRefused) {
               HasSubstr("somewhere holds too little text: 10 documents of 12 bytes"));
 }
 
-MemorisationRecord record(const std::string& model, std::int64_t seed, bool goldfish,
-                          std::vector<std::int64_t> matches) {
-  MemorisationRecord result;
-  result.key = model + std::to_string(seed) + (goldfish ? "g" : "");
-  result.model = model;
-  result.parameters = model == "small" ? 1e6 : 2e6;
-  result.seed = seed;
-  result.goldfish = goldfish;
-  result.matches = std::move(matches);
-  result.equal_words = {0.5, 1.5, 2.5};
-  return result;
-}
-
-TEST(Memorisation, SeriesAreMeansOverSeedsWithTheirEnds) {
-  const auto series = series_of(
-      small_study(), {record("small", 1, false, {0, 1, 3}), record("small", 2, false, {0, 0, 2}),
-                      record("large", 1, true, {0, 0, 1})});
-
-  ASSERT_EQ(series.size(), 2U);
-  EXPECT_THAT(series[0].mean, ElementsAre(0.0, testing::DoubleNear(100 / 6.0, 1e-9),
-                                          testing::DoubleNear(500 / 6.0, 1e-9)));
-  EXPECT_NEAR(series[0].low[2], 200 / 3.0, 1e-9);
-  EXPECT_NEAR(series[0].high[2], 100.0, 1e-9);
-  EXPECT_TRUE(series[1].goldfish);
-  const std::string csv = memorisation_csv(small_study(), series);
-  EXPECT_THAT(csv, HasSubstr("\"small, 1.00 million parameters\",0,2,5,83.33,66.67,100.00\n"));
-  const std::string table = memorisation_table(small_study(), series);
-  EXPECT_THAT(table, HasSubstr("matches rise with repetitions"));
-  EXPECT_THAT(table, HasSubstr("with Goldfish loss (k 2, h 3) the largest model completes 33.3 %"));
-}
-
-TEST(Memorisation, ARecordIsReadAsItWasWritten) {
-  const MemorisationRecord written = record("small", 3, true, {0, 1, 2});
-  const MemorisationRecord read = parse_memorisation_record(to_json(written));
-
-  EXPECT_EQ(to_json(read), to_json(written));
+TEST(Memorisation, ARecordThatIsNoneIsRefused) {
   EXPECT_THAT(refusal<std::runtime_error>([] { parse_memorisation_record("{\"key\": 1"); }),
               HasSubstr("is no record"));
 }
@@ -184,19 +120,6 @@ TEST(Memorisation, TheShippedStudyIsRead) {
   EXPECT_GE(study.seeds.size(), 3U);
   EXPECT_THAT(study.repetitions, ElementsAre(0, 1, 4, 6, 16, 64));
   EXPECT_EQ(study.ending_tokens, 50);
-}
-
-TEST(Memorisation, MistakesInTheFileAreNamed) {
-  const std::string path = source_path("scaling/campaigns/memorisation.toml");
-  const auto refusal_of = [&](const char* key, const nlohmann::json& value) {
-    nlohmann::json file = read_toml(path);
-    file["memorisation"][key] = value;
-    return refusal<std::runtime_error>([&] { read_memorisation(file, path); });
-  };
-
-  EXPECT_THAT(refusal_of("ending_tokens", 128), HasSubstr("less than 'document_tokens'"));
-  EXPECT_THAT(refusal_of("repetitions", "often"), HasSubstr("a list of whole numbers"));
-  EXPECT_THAT(refusal_of("seed", 1), HasSubstr("seed"));
 }
 
 }  // namespace

@@ -124,6 +124,10 @@ TEST(Curricula, GiveEachStepItsShareOfRepeatedDocuments) {
               << "step " << step << " place " << place;
           if (of_bucket) ++times[all[i]];
         }
+        for (const auto& bucket : corpus.buckets[1 - seed]) {  // of another seed
+          for (const std::string& one : bucket) EXPECT_EQ(std::ranges::count(all, one), 0);
+        }
+        EXPECT_EQ(curriculum(study, corpus, seed), read);
         for (const auto& [document, bucket] : bucket_of) {
           EXPECT_EQ(times[document], study.repetitions[static_cast<std::size_t>(bucket)]);
         }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "scaling/find/candidates.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -21,12 +22,8 @@ Question question(std::int64_t devices) {
 }
 
 std::string refusal(const Question& asked) {
-  try {
-    candidates(asked, read_platform(asked.platform), [](const std::string&, double) {});
-  } catch (const FindingFailed& error) {
-    return error.what();
-  }
-  return "accepted";
+  return tests::refusal<FindingFailed>(
+      [&] { candidates(asked, read_platform(asked.platform), [](const std::string&, double) {}); });
 }
 
 TEST(Nearby, NamesCountsAndABatchThatFit) {

@@ -25,30 +25,6 @@ std::string refusal(const std::string& text) {
   return tests::refusal<std::runtime_error>([&] { read(text); });
 }
 
-TEST(Published, FindsRowsByMachineModelAndDevices) {
-  const Published published = read(
-      "# source: somebody, somewhere\nmachine,devices,model,batch_s,pflops\n"
-      "frontier,512,gpt-5b,17.74,40.4\nalps,6144,gpt-60b,,1423.1\n");
-
-  EXPECT_EQ(published.source, "somebody, somewhere");
-  ASSERT_NE(published.row("frontier", "gpt-5b", 512), nullptr);
-  EXPECT_EQ(published.row("frontier", "gpt-5b", 512)->seconds->value, 17.74);
-  EXPECT_EQ(published.row("frontier", "gpt-5b", 1024), nullptr);
-  EXPECT_FALSE(published.row("alps", "gpt-60b", 6144)->seconds.has_value());
-  EXPECT_DOUBLE_EQ(published.row("alps", "gpt-60b", 6144)->rate->value, 1423.1e15);
-}
-
-TEST(Published, TellsLabelsOfASweepApart) {
-  const Published published = read(
-      "machine,devices,model,batch_s,pflops,label\nfrontier,512,gpt-5b,3,,with\n"
-      "frontier,512,gpt-5b,4,,without\nalps,512,gpt-5b,5,,\n");
-
-  EXPECT_EQ(published.row("frontier", "gpt-5b", 512, "with")->seconds->value, 3.0);
-  EXPECT_EQ(published.row("frontier", "gpt-5b", 512, "without")->seconds->value, 4.0);
-  EXPECT_EQ(published.row("frontier", "gpt-5b", 512, "other"), nullptr);
-  EXPECT_EQ(published.row("alps", "gpt-5b", 512, "with")->seconds->value, 5.0);
-}
-
 TEST(Published, RefusesRowsThatSayNothing) {
   const std::string header = "machine,devices,model,batch_s,pflops\n";
 

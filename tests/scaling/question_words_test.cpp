@@ -17,7 +17,6 @@
 namespace fourfold::tests {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string said(const std::vector<std::string>& words) {

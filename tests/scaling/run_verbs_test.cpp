@@ -1,14 +1,10 @@
 // Whole campaigns and verbs: what is printed, kept, run again and how it ends.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "scaling/bars/sensitivity.hpp"
 #include "scaling/records/record_json.hpp"
@@ -27,7 +23,6 @@
 namespace fourfold::tests {
 namespace {
 
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;

@@ -1,12 +1,12 @@
 // What a question is refused for does not depend on the rung that is to answer it: drawn questions
 // are refused in the same sentence by the estimate and by the simulation, or by neither.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "scaling/find/find_answer.hpp"
 #include "tests/drawn_points.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -40,12 +40,8 @@ Question drawn_question(std::int64_t number, Grid grid) {
 std::string said(const Question& asked, Fidelity fidelity) {
   StoppingRule rule;
   rule.at_least = rule.at_most = 2;
-  try {
-    find_answer(asked, fidelity, rule, [](const std::string&, double) {});
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "answered";
+  return refusal<std::exception>(
+      [&] { find_answer(asked, fidelity, rule, [](const std::string&, double) {}); });
 }
 
 TEST(DrawnQuestions, AreRefusedByTheSameRuleOnBothRungs) {
@@ -56,7 +52,7 @@ TEST(DrawnQuestions, AreRefusedByTheSameRuleOnBothRungs) {
       const std::string estimated = said(asked, Fidelity::estimated);
       EXPECT_EQ(said(asked, Fidelity::simulated), estimated)
           << number << (asked.grid ? " on " + asked.grid->str() : " searched");
-      answered += estimated == "answered" ? 1 : 0;
+      answered += estimated == "accepted" ? 1 : 0;
       idle += estimated.find("cannot take effect") == std::string::npos ? 0 : 1;
     }
   }

@@ -89,6 +89,13 @@ TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
     EXPECT_DOUBLE_EQ(effect->half.value_or(Seconds{}).value, half.value_or(Seconds{}).value);
     EXPECT_DOUBLE_EQ(effect->twice.value_or(Seconds{}).value, twice.value_or(Seconds{}).value);
   }
+  EXPECT_TRUE(std::ranges::is_sorted(result.effects, std::greater<>{}, [&](const Effect& effect) {
+    double size = 0.0;
+    for (const auto& seconds : {effect.half, effect.twice}) {
+      if (seconds) size = std::max(size, std::abs(seconds->value / base - 1.0));
+    }
+    return size;
+  }));
   EXPECT_EQ(result.unconfirmed, open);
   EXPECT_EQ(static_cast<std::int64_t>(result.effects.size()), shown);
   EXPECT_GT(of_nodes, 0);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "scaling/records/record_json.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -106,12 +107,8 @@ TEST(Store, RefusesACorruptLineWithFileAndNumber) {
   const std::string line = line_of(made_up_record()) + '\n';
   write_content(path, line + "{\"format\":\"fourfold-rec\n" + line);
 
-  try {
-    Store store(path, Opening::resume);
-    FAIL() << "accepted";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr(path + ", line 2"));
-  }
+  EXPECT_THAT(refusal<std::runtime_error>([&] { Store(path, Opening::resume); }),
+              HasSubstr(path + ", line 2"));
   EXPECT_EQ(content_of(path), line + "{\"format\":\"fourfold-rec\n" + line);
 }
 
@@ -133,12 +130,8 @@ TEST(Store, RefusesASecondWriter) {
   const std::string path = folder.file("records.jsonl");
   const Store first(path, Opening::resume);
 
-  try {
-    Store second(path, Opening::resume);
-    FAIL() << "accepted";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("records.jsonl is in use by process "));
-  }
+  EXPECT_THAT(refusal<std::runtime_error>([&] { Store(path, Opening::resume); }),
+              HasSubstr("records.jsonl is in use by process "));
 }
 
 // A limit on the size of files stands in for a full disk.
@@ -154,12 +147,8 @@ TEST(Store, FullDiskIsASentenceAndLosesNothing) {
   const rlimit full{before.size() + 100, unlimited.rlim_max};
 
   setrlimit(RLIMIT_FSIZE, &full);
-  std::string sentence = "accepted";
-  try {
-    store.append(record_with_key("lost"));
-  } catch (const std::runtime_error& error) {
-    sentence = error.what();
-  }
+  const std::string sentence =
+      refusal<std::runtime_error>([&] { store.append(record_with_key("lost")); });
   setrlimit(RLIMIT_FSIZE, &unlimited);
   std::signal(SIGXFSZ, former);
 

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "scaling/study/study_table.hpp"
 #include "scaling/words/text_table.hpp"
 #include "tests/paths.hpp"

@@ -261,6 +261,16 @@ TEST(SystemFile, SearchesNoMoreThanIsAllowed) {
   }
 }
 
+TEST(SystemFile, SearchesNoOptionThatIsNotAllowed) {
+  std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
+  const std::string piece = "searched = [\"interleaved\", \"1f1b\"]";
+  text.replace(text.find(piece), piece.size(), "searched = [\"interleaved\", \"gpipe\"]");
+  const TemporaryFolder folder;
+  write_content(folder.file("mine.toml"), text);
+  EXPECT_THAT(refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); }),
+              HasSubstr("what is searched must be allowed"));
+}
+
 // --- systems and software in a question
 
 Question question_of_devices(std::int64_t devices) {

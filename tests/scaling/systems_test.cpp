@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
-#include <stdexcept>
 
 #include "scaling/find/candidates.hpp"
 #include "scaling/find/settle.hpp"
@@ -18,7 +17,6 @@
 #include "scaling/text/system_text.hpp"
 #include "schedule/models/parameter_count.hpp"
 #include "tests/paths.hpp"
-#include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/schedule/steps.hpp"
@@ -31,10 +29,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr std::int64_t node_devices = 6;
-
-FieldValues one_forward_one_backward() {
-  return {{"order", std::string("1f1b")}, {"chunks", std::int64_t{1}}};
-}
 
 TEST(Systems, AreThoseThatPeopleCompareWith) {
   EXPECT_THAT(
@@ -176,33 +170,6 @@ TEST(Systems, LookAtLessThanTheyAllow) {
   EXPECT_TRUE(searches(megatron, ProcessGrid(3, 1, 1, 1, 16), {}, node_devices));
 }
 
-TEST(Systems, SearchChunksOfTheInterleavedOrderOnly) {
-  const System megatron = read_system("megatron-lm-2021");
-
-  for (const StepOptions& options : variants(megatron, {})) {
-    EXPECT_EQ(options.order == PipelineOrder::interleaved, options.chunks > 1);
-  }
-  EXPECT_EQ(variants(megatron, {}).front().chunks, 2);
-  EXPECT_EQ(variants(megatron, {}).size(), 5U);
-  EXPECT_EQ(variants(megatron, {{"order", std::string("1f1b")}}).size(), 1U);
-  EXPECT_EQ(variants(megatron, one_forward_one_backward()).front().chunks, 1);
-}
-
-TEST(Systems, AreOverruledByWhatIsTyped) {
-  const System megatron = read_system("megatron-lm-2021");
-  const FieldValues typed{{"recompute", std::string("none")}};
-
-  const SetBy who = set_by(megatron, typed, "command line");
-
-  EXPECT_EQ(variants(megatron, typed).front().recompute, Recompute::none);
-  EXPECT_EQ(variants(megatron, {}).front().recompute, Recompute::full);
-  EXPECT_EQ(who.at("recompute"), "command line");
-  EXPECT_EQ(who.at("chunks"), "search");
-  EXPECT_EQ(who.at("zero"), "system");
-  EXPECT_EQ(who.at("precision"), "default");
-  EXPECT_THROW(variants(megatron, {{"zero", std::int64_t{2}}}), std::runtime_error);
-}
-
 // And the text says so.
 TEST(Systems, PadTheVocabularyUnlessToldNotTo) {
   const FieldValues none{{"pad_vocabulary", std::int64_t{0}}};
@@ -221,39 +188,6 @@ TEST(Systems, PadTheVocabularyUnlessToldNotTo) {
   record.point.options.pad_vocabulary = 128;
   EXPECT_THAT(point_text(record), HasSubstr("Vocabulary: 50257 padded to 50432"));
   EXPECT_THAT(to_json(record.point), HasSubstr(R"("pad_vocabulary":128)"));
-}
-
-// The file of megatron-lm-2021 with one piece replaced.
-std::string refusal(const std::string& piece, const std::string& replacement) {
-  std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
-  const std::size_t position = text.find(piece);
-  EXPECT_NE(position, std::string::npos) << piece;
-  const TemporaryFolder folder;
-  write_content(folder.file("mine.toml"), text.replace(position, piece.size(), replacement));
-  return tests::refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); });
-}
-
-TEST(Systems, OfOnesOwnAreReadStrictly) {
-  EXPECT_THAT(refusal("[state]", "[stat]"), HasSubstr("unknown key \"stat\"; did you mean"));
-  EXPECT_THAT(refusal("y = { allowed", "y = { alowed"),
-              HasSubstr("line 8: unknown key \"alowed\"; did you mean \"allowed\"?"));
-  EXPECT_THAT(refusal("y = { allowed = \"1\"", "y = { allowed = \"within the nod\""),
-              HasSubstr("\"within the node\", \"one node\"; did you mean \"within the node\"?"));
-  EXPECT_THAT(refusal("zero = { usual = 0", "zero = { usual = 7"),
-              HasSubstr("zero = 7, but it must be at most 3"));
-  EXPECT_THAT(refusal("zero = { usual = 0", "zero = { usual = 1"),
-              HasSubstr("what is usual must be allowed"));
-  EXPECT_THAT(
-      refusal("searched = [\"interleaved\", \"1f1b\"]", "searched = [\"interleaved\", \"gpipe\"]"),
-      HasSubstr("what is searched must be allowed"));
-  EXPECT_THAT(refusal("sequence_parallel = { usual = false", "sequence_parallel = { usual = 0"),
-              HasSubstr("\"sequence_parallel\" must be true or false"));
-  EXPECT_THAT(refusal("overlap.messages", "overlap.message"),
-              HasSubstr("unknown key \"message\"; did you mean \"messages\"?"));
-  EXPECT_THAT(refusal(", source = \"Megatron-LM cuts weights along one axis\"", ""),
-              HasSubstr("no source"));
-  EXPECT_THAT(refusal("[\"x\", \"y\", \"z\", \"data\", \"pipe\"]", "[\"x\", \"y\", \"x\"]"),
-              HasSubstr("\"x\" stands there twice"));
 }
 
 // The names in the lists of keys that the reader allows, as its source has them.

@@ -1,6 +1,5 @@
 // What people and programs get of a record whose numbers are all different: a number in the wrong
 // place shows. It is long because every text has its made-up numbers beside it.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -420,7 +419,17 @@ TEST(Texts, OfExplanationsSayWhatWasFound) {
       EXPECT_EQ(json["ideals"][ideal.key]["by"], ideal.by) << ideal.key;
     }
     EXPECT_EQ(json["verdict"], one.verdict());
+    EXPECT_EQ(json["lanes"].size(), one.outcome.channels.size());
   }
+}
+
+TEST(Texts, OfATinyStepAreTheGoldenOnes) {
+  Point point = small_point("crossbar", ProcessGrid(2, 2, 2, 2));
+  point.model.layers = 4;
+  point.global_batch = 64;
+  point.options.micro_batches = 2;
+  expect_golden("explanation_gpt-tiny.txt",
+                explanation_text(explain_step(point, read_platform("crossbar"), std::nullopt)));
 }
 
 // The simulated seconds are made up: twice the closed form's.

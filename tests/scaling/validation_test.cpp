@@ -45,22 +45,6 @@ std::string refusal(const std::string& text) {
   return tests::refusal<std::runtime_error>([&] { read(text); });
 }
 
-TEST(CellTables, KeepCommasAndQuotesOfQuotedCells) {
-  const TemporaryFolder folder;
-  write_content(
-      folder.file("cells.csv"),
-      "# prose\n#! key: a value\n#! from: https://there\na,b\n\"1, 2\", \"x \"\"y\"\"\"\n");
-
-  const CellTable table(folder.file("cells.csv"));
-
-  ASSERT_EQ(table.rows(), 1u);
-  EXPECT_EQ(table.cell(0, "a"), "1, 2");
-  EXPECT_EQ(table.cell(0, "b"), "x \"y\"");
-  EXPECT_EQ(table.cell(0, "c"), "");
-  EXPECT_EQ(table.remarks().at("key"), "a value");
-  EXPECT_EQ(table.remarks().at("from"), "https://there");
-}
-
 TEST(Validation, ReadsARunAsAQuestion) {
   const ValidationSet set = read("#! title: Mine\n#! bound_percent: 12.5\n#! least_cases: 1\n" +
                                  columns + "a,me," + shape + "2,4,2,4,none,9.5,,,\n");

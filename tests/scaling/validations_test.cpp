@@ -1,12 +1,10 @@
 // Validations over drawn cases: their tables, their files beside the cases, and statistics and
 // rankings beside what follows from their definitions;
 // long because each statistic has its definition here.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>

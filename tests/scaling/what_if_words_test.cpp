@@ -125,18 +125,5 @@ TEST(CampaignWhatIfs, AMachineSaysMoreThanTheCampaign) {
   EXPECT_EQ(campaign.questions[1].what_ifs.collective.algorithm, CollectiveAlgorithm::ring);
 }
 
-TEST(CampaignWhatIfs, RefuseUnknownKeysWithTheNearest) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("small.toml");
-  write_content(path, std::string(campaign_start) + "what_if = { slow_device = \"1:0.5\" }\n");
-
-  try {
-    read_campaign(path);
-    FAIL() << "accepted";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean \"slow_devices\"?"));
-  }
-}
-
 }  // namespace
 }  // namespace fourfold::tests

@@ -149,26 +149,5 @@ TEST(Workers, LeaveTheirPlaceToProcessesOfTheOthersWhenTheyHaveNothingToDo) {
   EXPECT_EQ(alone.told.at(0), "2");
 }
 
-TEST(ExtraSlots, StayTakenForRunningProcessesBesideTheFirstAndNoLonger) {
-  SlotPipe pipe;
-  share_slots(&pipe);
-  for (int i = 0; i < 3; ++i) pipe.give();
-  {
-    ExtraSlots slots;
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(slots.take());
-    EXPECT_FALSE(slots.take());
-
-    slots.keep_for(3);
-    EXPECT_TRUE(pipe.take());
-    EXPECT_FALSE(pipe.take());
-    slots.keep_for(1);
-    EXPECT_TRUE(pipe.take());
-    EXPECT_TRUE(pipe.take());
-    EXPECT_FALSE(pipe.take());
-  }
-  EXPECT_FALSE(pipe.take());
-  share_slots(nullptr);
-}
-
 }  // namespace
 }  // namespace fourfold::tests
