@@ -123,6 +123,10 @@ TEST(Store, RefusesARecordThatIsNotAsItWasWritten) {
               ThrowsMessage<std::runtime_error>(HasSubstr("was changed after it was written")));
   EXPECT_THAT([&] { record_of_line(to_json(record_with_key("new"))); },
               ThrowsMessage<std::runtime_error>(HasSubstr("lacks the digest")));
+  // The digest once more at the end, behind words of others.
+  const std::string longer =
+      line.substr(0, line.size() - 1) + ",\"more\":" + line.substr(line.size() - 19);
+  EXPECT_THROW(record_of_line(longer), std::runtime_error);
 }
 
 TEST(Store, RefusesASecondWriter) {
