@@ -72,6 +72,19 @@ TEST(JsonValues, AreTakenByTheQuestionsForTheirKindAlone) {
             "null false zero one minus most beyond far real whole empty word list object");
 }
 
+// Numbers whose products are no numbers any more, on both sides of zero.
+TEST(JsonValues, AreNoNumbersBeyondAllThatIsCounted) {
+  for (const double number : {1e30, 1.01e30, 1e31, 1e300}) {
+    for (const double sign : {1.0, -1.0}) {
+      const json whole{{"key", sign * number}};
+      JsonObject object(whole, "it");
+      EXPECT_EQ(refusal<std::runtime_error>([&] { object.number("key"); }),
+                number > 1e30 ? "it: 'key' is beyond all that is counted" : "accepted")
+          << sign * number;
+    }
+  }
+}
+
 TEST(JsonValues, AreGivenAsTheyStand) {
   const json whole{{"n", 7},      {"zero", 0}, {"r", 1.5},
                    {"t", "text"}, {"f", true}, {"o", {{"a", 1}}}};

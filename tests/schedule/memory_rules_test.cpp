@@ -26,8 +26,8 @@ struct Asked {
   std::int64_t tokens = 256;  // of a micro-batch, of all replicas
 };
 
-MemoryUse use(const Asked& asked, const MemoryRules& rules) {
-  const Folded folded = folded_step(small(), asked.options);
+MemoryUse use(const Asked& asked, const MemoryRules& rules, const Model& model = small()) {
+  const Folded folded = folded_step(model, asked.options);
   LocalSizes sizes;
   sizes.evaluate(folded, asked.grid, {asked.tokens});
   return peak_memory(folded, sizes, asked.grid, rules);
@@ -132,6 +132,21 @@ TEST(MemoryRules, WhatIsGatheredIsThatOfTheOthersAlongX) {
 
   EXPECT_GE(more, 4 * 2 * 2.0 * 64.0 * 64.0);
   EXPECT_LE(more, (4 * 2 + 1) * 2.0 * 64.0 * 64.0);  // and perhaps the head's
+}
+
+// As many keys and values as there are queries' heads, less those that there are anyway.
+TEST(MemoryRules, WhatIsExpandedIsWhatHeadsOfAGroupShare) {
+  MemoryRules rules;
+  rules.functions.push_back({.function = &functions::attention, .expands = 1.0});
+  const Asked asked = asked_with(Recompute::none);
+  for (const std::int64_t shared : {8, 4, 2}) {
+    Model model = small();
+    model.heads = 8;
+    model.key_value_heads = shared;
+    const double more = (use(asked, rules, model).peak - use(asked, {}, model).peak).value;
+
+    EXPECT_EQ(more, 4.0 * 128.0 * 2.0 * static_cast<double>(8 - shared) * 8.0 / 2.0) << shared;
+  }
 }
 
 // Of one step ZeRO's next stage never needs more than the one before.
