@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -129,6 +130,28 @@ TEST(WhatIfWords, CountedSlowDevicesLieInPartsOfTheirOwn) {
     }
     EXPECT_EQ(refusal<std::runtime_error>([&] { evenly_spread_ranks(ranks + 1, ranks); }),
               fmt::format("{} slow devices are more than the {} of the job", ranks + 1, ranks));
+  }
+}
+
+// Of what each group asks of all ranks it has so many, none of which another has.
+TEST(WhatIfWords, GroupsOfSlowDevicesShareNone) {
+  for (const std::int64_t ranks : {8, 30, 64, 100}) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    for (const std::int64_t count : {1, 2, 3, 7}) {
+      if (count + ranks / 2 + 1 > ranks) continue;
+      const SlowDevices half{0, {}, 0.5, 50.0, {}}, one{1, {}, 0.1, 0.0, {}};
+      const SlowDevices slow{count, {}, 0.9, 0.0, {half, one}};
+      std::set<std::int64_t> seen;
+      std::vector<std::size_t> sizes;
+      for (const SlowRanks& group : counted_slow_ranks(slow, all)) {
+        sizes.push_back(group.ranks.size());
+        seen.insert(group.ranks.begin(), group.ranks.end());
+      }
+      const auto of_all = static_cast<std::size_t>(ranks) / 2;
+      EXPECT_EQ(sizes, (std::vector<std::size_t>{static_cast<std::size_t>(count), of_all, 1}));
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(count) + of_all + 1) << ranks;
+    }
   }
 }
 

@@ -71,8 +71,8 @@ TEST(MemoryOfSoftware, KeepsNumbersOfTheWidthThatAStepHas) {
   }
 }
 
-// Of a stage's own layers, however the model is dealt out: a stage with three times the layers keeps
-// three times as much of them gathered.
+// Of a stage's own layers, however the model is dealt out: a stage with three times the layers
+// keeps three times as much of them gathered.
 TEST(MemoryOfSoftware, KeepsWhatIsGatheredOfEachStagesLayers) {
   Point point = pipelined("z=2,pipe=4");
   point.options.weight_gather = WeightGather::keep;
@@ -88,6 +88,24 @@ TEST(MemoryOfSoftware, KeepsWhatIsGatheredOfEachStagesLayers) {
   EXPECT_EQ(uneven[0], even[0]);
   EXPECT_EQ(uneven[1], even[1] / 2.0);
   EXPECT_EQ(uneven[2], even[2] * 1.5);
+}
+
+// Each table once on each stage that has it: a tied one at both ends of a pipeline, but once on a
+// stage that is both.
+TEST(MemoryOfSoftware, KeepsEachTableGatheredWhereItIs) {
+  const char* gathers =
+      "gathered_blocks = { value = 0, source = \"me\" }\n"
+      "gathered_embeddings = { value = 1, source = \"me\" }\n"
+      "gathered_bytes = { value = 2, source = \"me\" }\n";
+  const double table = 2.0 * 64 * 512;
+  for (const EmbeddingsKind kind : {EmbeddingsKind::tied, EmbeddingsKind::untied}) {
+    Point alone = pipelined("z=2"), stages = pipelined("z=2,pipe=4");
+    alone.model.embeddings = stages.model.embeddings = kind;
+
+    EXPECT_EQ(always(alone, 4, gathers),
+              std::vector<double>{kind == EmbeddingsKind::tied ? table : 2 * table});
+    EXPECT_EQ(always(stages, 4, gathers), (std::vector<double>{table, 0, 0, table}));
+  }
 }
 
 // The first stage receives no tokens' stream, the last no gradient; what is in flight, as many
