@@ -3,6 +3,7 @@
 #include "engine/train/checkpoint/foreign_layout.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -102,6 +103,34 @@ TEST(ForeignLayout, AConfigThatIsWrittenMeansTheSameModel) {
 
     EXPECT_EQ(values_of(model_of_config(config_of(model), "the model")), values_of(model));
   }
+}
+
+// With any other word of any field, it is of neither family or its configuration says the word.
+TEST(ForeignLayout, AModelIsRefusedOrItsConfigMeansIt) {
+  int refused = 0, written = 0;
+  for (const json& config : {gpt2(), llama()}) {
+    const Model model = model_of_config(config, "the model");
+    for (const FieldFacts& field : model_record_fields().facts()) {
+      const auto* const one = std::get_if<OneWord>(&field.kind);
+      if (one == nullptr) continue;
+      for (const std::string& word : one->words) {
+        Model other = model;
+        model_record_fields().set(other, {{field.key, word}});
+        if (!contradiction(other).empty()) continue;
+        try {
+          const json said = config_of(other);
+          EXPECT_EQ(values_of(model_of_config(said, "the model")), values_of(other))
+              << field.key << ' ' << word;
+          ++written;
+        } catch (const std::runtime_error& refusal) {
+          EXPECT_THAT(refusal.what(), testing::HasSubstr("is neither a GPT-2 nor a Llama"));
+          ++refused;
+        }
+      }
+    }
+  }
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(written, 10);
 }
 
 TEST(ForeignLayout, EachTensorHoldsItsElements) {

@@ -11,6 +11,7 @@
 
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
+#include "engine/train/run/bad_steps.hpp"
 #include "engine/train/run/disk_room.hpp"
 #include "engine/train/run/sound.hpp"
 #include "engine/train/run/train.hpp"
@@ -262,6 +263,22 @@ TEST_F(RunsWithBadSteps, EndTheRunWhereNothingHelps) {
 
     EXPECT_THAT(refusal([&] { train_model(settings, world); }),
                 HasSubstr("the last of 10 bad steps without a sound one"));
+  }
+}
+
+// Else a run that goes back would take the same way to the same bad step for ever.
+TEST_F(RunsWithBadSteps, AreForgivenOnlyBySoundStepsBeyondAllBefore) {
+  for (const std::int64_t back : {1, 2, 5}) {
+    BadStepCount count;
+    for (std::int64_t step = 1; step <= 7; ++step) count.add_sound(step);
+    for (std::int64_t bad = 1; bad <= 4; ++bad) {
+      count.add_bad();
+      for (std::int64_t step = 8 - back; step <= 7; ++step) count.add_sound(step);
+      EXPECT_EQ(count.in_a_row, bad) << "steps back: " << back;
+    }
+    count.add_sound(8);
+    EXPECT_EQ(count.in_a_row, 0);
+    EXPECT_EQ(count.all, 4);
   }
 }
 

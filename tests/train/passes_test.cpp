@@ -154,6 +154,21 @@ TEST_F(Passes, AreCountedBeforeTheyAreMade) {
   EXPECT_GT(without.value, 0.0);
   EXPECT_GT(with.value, without.value);
   EXPECT_GT(with_more.value, 50 * (with.value - without.value));
+  // Passes, what other ranks are told, and the keys and values of every token of every layer.
+  settings.sampling.tokens = 1;
+  for (const std::int64_t texts : {1, 2, 5}) {
+    settings.sampling.texts = texts;
+    const Model& model = settings.model;
+    double known = host_memory_of_texts(model, settings.grid, texts).value;
+    const std::vector<PlannedPass> passes = passes_of(settings);
+    for (std::size_t i = 1; i < passes.size(); ++i) {
+      known += planned(passes[i], settings.grid, {}).value;
+    }
+    const auto width = bytes_per_element(settings.options.precision);
+    EXPECT_EQ(memory_of_later_passes(settings, {}).value - known,
+              static_cast<double>(2 * model.layers * model.hidden * model.sequence * texts * width))
+        << texts;
+  }
   EXPECT_EQ(refusal([] { refuse_later_without_room({1e9}, {2e9}, 2, 6'000'000'000); }), "");
   EXPECT_THAT(refusal([] { refuse_later_without_room({1e9}, {2e9}, 2, 5'000'000'000); }),
               HasSubstr("needs 1.0 GB a rank for its steps and 2.0 GB more for validation and the "

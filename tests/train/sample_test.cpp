@@ -164,6 +164,19 @@ TEST_F(sample_of_a_checkpoint, can_be_drawn_in_bf16) {
   EXPECT_EQ(drawn.texts[0].size(), 8U);
 }
 
+// Words that are drawn, and not those that were there.
+TEST_F(sample_of_a_checkpoint, has_the_speed_of_what_is_drawn) {
+  for (const std::int64_t tokens : {1, 4}) {
+    asked_.sampling.tokens = tokens;
+    for (const std::int64_t texts : {1, 3}) {
+      asked_.sampling.texts = texts;
+      const SampledTexts drawn = sample_words(asked_, world_);
+      EXPECT_NEAR(drawn.words_per_second * drawn.seconds, static_cast<double>(tokens * texts),
+                  1e-6);
+    }
+  }
+}
+
 TEST_F(sample_of_a_checkpoint, is_one_line_of_json) {
   asked_.sampling.tokens = 3;
   const SampledTexts drawn = sample_words(asked_, world_);

@@ -136,8 +136,16 @@ TEST(WideTokens, AreTheSameHoweverTheyAreWritten) {
     EXPECT_EQ(all_words(path, 0), kind == '\x08' ? small : words);
     EXPECT_THAT(refusal([&] { all_words(path, kind == '\x08' ? 32 : 16); }),
                 HasSubstr("says in the .idx beside it that its tokens have"));
-    folder.write("m.idx", index_of(kind, 41));
-    EXPECT_THAT(refusal([&] { all_words(path, 0); }), HasSubstr("the .idx beside it speaks of 41"));
+    for (const std::int32_t other : {39, 41}) {
+      folder.write("m.idx", index_of(kind, other));
+      EXPECT_THAT(refusal([&] { all_words(path, 0); }),
+                  HasSubstr(fmt::format("the .idx beside it speaks of {} tokens", other)));
+    }
+  }
+  const std::string npy = npy_of("<i4", wide);
+  for (const std::string& other : {npy + "x", npy.substr(0, npy.size() - 1)}) {
+    EXPECT_THAT(refusal([&] { all_words(folder.write("a.npy", other), 0); }),
+                HasSubstr("its head speaks of 40 tokens"));
   }
   EXPECT_THAT(refusal([&] { all_words(folder.write("a.bin", bytes_of(widest)), 0); }),
               HasSubstr("give --token-bits 64"));
@@ -174,7 +182,8 @@ TEST(Texts, AreTextOrRefusedByWhatTheyAre) {
   EXPECT_EQ(said(rest), "");
 }
 
-// What the assistant says is learnt, and what a line holds beside its text is not looked at.
+// All that is said stands there once, of which what the assistant says is learnt; what a line holds
+// beside its text is not looked at.
 TEST(Texts, OfLinesAreDocuments) {
   const SharedFolder folder;
   const std::string path = folder.write(
@@ -184,11 +193,13 @@ TEST(Texts, OfLinesAreDocuments) {
       "\"content\": \"yes\"}, {\"role\": \"user\", \"content\": \"r\"}, {\"role\": "
       "\"assistant\", \"content\": \"no\"}]}\n");
   const TokenFile file(path);
-  std::string learnt;
+  std::string all, learnt;
   for (std::int64_t i = 0; i < file.words(); ++i) {
-    if (!file.is_of_prompt(i)) learnt += static_cast<char>(file.read(i, 1).front());
+    all += static_cast<char>(file.read(i, 1).front());
+    if (!file.is_of_prompt(i)) learnt += all.back();
   }
 
+  EXPECT_EQ(all, std::string("one\0user: q\nassistant: yes\nuser: r\nassistant: no\n\0", 50));
   EXPECT_EQ(learnt, std::string("one\0yes\nno\n\0", 12));
   EXPECT_THAT(refusal([&] {
                 TokenFile(folder.write("b.jsonl",
