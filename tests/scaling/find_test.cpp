@@ -493,6 +493,32 @@ TEST(WhatIfs, LieWithinATieWhicheverIsTheFaster) {
 
 // What if there were more memory: the answer is that of the larger machine, and that there is none
 // without it is what the what-if does.
+// Drawn instead of expected, and not on top of it.
+TEST(WhatIfs, OfDrawnSpreadsLieAroundWhatIsExpectedOfThem) {
+  Question asked = question(64);
+  asked.model = read_model("gpt2-355m");
+  asked.global_batch = 512;
+  asked.grid = ProcessGrid(2, 1, 4, 8);
+  asked.micro_batches = 1;
+  asked.scales["processor.spread"] = 4.0;
+  const auto seconds = [&] {
+    return find_answer(asked, Fidelity::simulated, {}, ignore).outcome().total.value;
+  };
+  const double expected = seconds();
+  asked.what_ifs.draws_spreads = true;
+  double drawn = 0.0;
+  constexpr std::uint64_t seeds = 4;
+  for (asked.what_ifs.seed = 1; asked.what_ifs.seed <= seeds; ++asked.what_ifs.seed) {
+    drawn += seconds() / static_cast<double>(seeds);
+  }
+  asked.what_ifs = {};
+  asked.scales["processor.spread"] = 0.01;
+  const double without = seconds();
+
+  EXPECT_GT(expected, 1.05 * without);  // or nothing was asked
+  EXPECT_NEAR((drawn - without) / (expected - without), 1.0, 0.4);
+}
+
 TEST(WhatIfs, MayBeWhatMakesAJobFit) {
   Question asked = question(8);
   asked.model.hidden = 8192;

@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "scaling/calibrate/collective_errors.hpp"
+#include "scaling/calibrate/plateaus.hpp"
+#include "tests/drawn_steps.hpp"
 #include "tests/paths.hpp"
 
 namespace fourfold::tests {
@@ -57,6 +60,39 @@ TEST(LibraryFit, BeginsWithTheLibraryOfPerlmutter) {
                             has = numbers_of(read_platform("perlmutter").library);
 
   for (std::size_t i = 0; i < has.size(); ++i) EXPECT_NEAR(begins[i], has[i], 1e-12) << i;
+}
+
+// Runs of groups of another kind, beside them in the same files, change no plateau.
+TEST(LibraryFit, HasPlateausOfEachKindOfGroupsByItself) {
+  int reached = 0, rising = 0;
+  for (std::int64_t number = 0; number < 200; ++number) {
+    const Draw draw(number, 0);
+    std::vector<CollectiveSample> samples;
+    for (std::int64_t i = 0; i < 12; ++i) {
+      const std::string own = std::to_string(i);
+      const std::int64_t nodes = draw.of<std::int64_t>("nodes " + own, {1, 2});
+      const double bytes = std::ldexp(1024.0, static_cast<int>(draw.below("bytes " + own, 20)));
+      const double rate = 1e9 * static_cast<double>(1 + draw.below("rate " + own, 4));
+      const std::int64_t at_once = nodes == 1 ? 1 : draw.of<std::int64_t>("groups " + own, {1, 4});
+      samples.push_back(
+          {CollectiveKind::all_reduce, nodes, 2, {bytes}, {20.0 * micro + bytes / rate}, at_once});
+    }
+    for (const GroupKind& kind : group_kinds()) {
+      std::vector<CollectiveSample> own;
+      for (const CollectiveSample& one : samples) {
+        if (kind.holds(one)) own.push_back(one);
+      }
+      const std::vector<MeasuredPlateau> all = plateaus(samples, kind), alone = plateaus(own, kind);
+      ASSERT_EQ(all.size(), alone.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(all[i].row.bus_bandwidth, alone[i].row.bus_bandwidth) << number;
+        EXPECT_EQ(all[i].reached, alone[i].reached) << number << ' ' << kind.table;
+        ++(alone[i].reached ? reached : rising);
+      }
+    }
+  }
+  EXPECT_GT(reached, 50);
+  EXPECT_GT(rising, 50);
 }
 
 // A MiB is the first size of the class that begins there.

@@ -314,6 +314,22 @@ TEST(StrategyFlags, BecomeTheQuestion) {
               ElementsAre(1));
 }
 
+// Also where one word of several asks for a pipeline.
+TEST(StrategyFlags, LookAtAllStagesWhereAnOptionAsksForSome) {
+  const auto lengths = [](const std::string& flag, const std::string& words) {
+    return asked({"--devices", "8", "--zero", "0,1", flag, words}).space.extents[at(Axis::pipe)];
+  };
+  for (const auto& [flag, words] :
+       {std::pair{"--order", "interleaved"}, std::pair{"--order", "1f1b,interleaved"},
+        std::pair{"--layers-per-stage", "12,12"}, std::pair{"--layers-per-stage", "even/13,11"}}) {
+    EXPECT_THAT(lengths(flag, words), IsEmpty()) << flag << ' ' << words;  // all
+  }
+  for (const auto& [flag, words] :
+       {std::pair{"--order", "1f1b"}, std::pair{"--layers-per-stage", "even"}}) {
+    EXPECT_THAT(lengths(flag, words), ElementsAre(1)) << flag << ' ' << words;
+  }
+}
+
 TEST(StrategyFlags, SayWhereTheyHaveNothingToDo) {
   const std::vector<std::string> open{"--devices", "8", "--zero", "0,1"};
   const auto also = [&](std::vector<std::string> more) {
