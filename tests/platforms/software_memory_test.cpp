@@ -115,6 +115,16 @@ TEST(DeviceMemory, LimitOfARiskHasThatRisk) {
   }
 }
 
+// With so large a reserve that the model's own spread is none beside it.
+TEST(DeviceMemory, WithTheReserveOfNineOfTenRunsFitsInNineOfTen) {
+  const Platform platform =
+      read_platform("frontier", {{"software.memory.reserved_most", 8.0}}, "nanotron");
+  const SoftwareMemory memory = software_memory(platform);
+  const Bytes room = platform.processor.memory - memory.context - memory.communicators;
+
+  EXPECT_NEAR(chance_to_fit(room / memory.reserved_most, platform), 0.9, 1e-3);
+}
+
 TEST(DeviceMemory, AllocatedIsLessThanReservedIsLessThanUsed) {
   const SoftwareMemory memory = software_memory(with("nanotron"));
   const Bytes allocated{1e10};

@@ -1,5 +1,5 @@
 // The search over whole strategies: what it looks at, what it says of the rest, and that each is
-// the point alone.
+// the point alone; long because strategies are left out for many reasons.
 #include "sim/estimate/strategies.hpp"
 
 #include <gmock/gmock.h>
@@ -7,6 +7,7 @@
 
 #include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 #include "schedule/models/fit.hpp"
@@ -107,6 +108,28 @@ TEST(Strategies, WithFixedOptionsAreTheSearchOverGrids) {
 
   ASSERT_EQ(answer.feasible, static_cast<std::int64_t>(grids.feasible.size()));
   EXPECT_EQ(answer.best.front().seconds, grids.feasible.front().estimate.outcome.total);
+}
+
+// Whichever axis they are of, that of data too, which is what the others leave.
+TEST(Strategies, OfStatedExtentsAreThoseOfAllThatHaveThem) {
+  StrategySpace any;
+  any.devices = {16};
+  extents(any, Axis::pipe) = {1};
+  const auto looked_at = [](const StrategySpace& space) {
+    return searched(pattern(), space, {100'000, Thoroughness::all}).best;
+  };
+  for (const Axis axis : {Axis::x, Axis::y, Axis::z, Axis::data}) {
+    std::multiset<std::string> expected, found;
+    for (const Strategy& one : looked_at(any)) {
+      const std::int64_t extent = one.grid.extent(axis);
+      if (extent == 2 || extent == 8) expected.insert(one.grid.str());
+    }
+    StrategySpace stated = any;
+    extents(stated, axis) = {2, 8};
+    for (const Strategy& one : looked_at(stated)) found.insert(one.grid.str());
+    EXPECT_EQ(found, expected) << name(axis);
+    EXPECT_GT(found.size(), 5u);
+  }
 }
 
 TEST(Strategies, AccountForEveryCombination) {
