@@ -25,13 +25,21 @@ room = top > bottom ? 0.08 * (top - bottom) : 1
 wide = 1000 + 9 * more(letters, strlen(reference))
 place = 'x'; apart = 1
 load plots.'/tics.gp'
-below_column = 'grid'; below_title = 'x.y.z.data'; below_lines = ''
-load plots.'/words_below.gp'
 set title heading.', '.fidelity noenhanced
 set xlabel axis noenhanced offset 0, (paper_width > 0 ? 0 : -2.2)
 set bmargin 6.5
 set ylabel 'more seconds than the reference, %'
-if (X_max > 3 * X_min) { set logscale x 2; set xrange [X_min / 1.15 : X_max * 1.15] }
+linear_room = 0
+if (X_min > 0 && X_max > 3 * X_min) {
+  set logscale x 2
+  set xrange [X_min / room_at_ends(X_min, X_max) : X_max * room_at_ends(X_min, X_max)]
+} else {
+  ends = X_max > X_min ? 0.08 * (X_max - X_min) : 1
+  set xrange [X_min - ends : X_max + ends]
+  linear_room = 1.2 * ends
+}
+below_column = 'grid'; below_title = 'x.y.z.data'; below_lines = ''
+load plots.'/words_below.gp'
 set yrange [bottom - room : top + room]
 entries = words(names) + 1 + (any_bar > 0); key_letters = more(letters, strlen(reference))
 

@@ -53,7 +53,8 @@ if (paper_width > 0 && grows) {
 }
 load plots.'/words_below.gp'
 set logscale xy
-set xrange [DEVICES_min / 1.4 : DEVICES_max * 1.4]
+set xrange [DEVICES_min / more(1.4, room_at_ends(DEVICES_min, DEVICES_max)) : \
+  DEVICES_max * more(1.4, room_at_ends(DEVICES_min, DEVICES_max))]
 set yrange [lowest / 2.2 : IDEAL_max * 1.5]
 set format y '%g'
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)

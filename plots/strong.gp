@@ -30,7 +30,8 @@ stats csv using (given('low') ? (top_share = more(top_share, column('ideal') / n
   nooutput
 place = 'devices'; apart = 1.5
 load plots.'/tics.gp'
-set xrange [DEVICES_min / 1.3 : DEVICES_max * 1.3]
+set xrange [DEVICES_min / more(1.3, room_at_ends(DEVICES_min, DEVICES_max)) : \
+  DEVICES_max * more(1.3, room_at_ends(DEVICES_min, DEVICES_max))]
 set logscale x 2
 # Of the engine itself, as points that are measured have it.
 measured = strstrt(names, 'measured"') > 0

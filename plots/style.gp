@@ -44,6 +44,9 @@ of(name, value) = strcol('series') eq name ? value : NaN
 is_in(list, text) = strstrt(list, '"'.text.'"') > 0
 with_text(list, text) = is_in(list, text) ? list : list.'"'.text.'" '
 more(a, b) = a > b ? a : b
+# Room at the ends of a logarithmic axis, as a factor: words below a first point would lie on what
+# says what they are.
+room_at_ends(least, most) = more(1.15, (most / least) ** 0.08)
 # A process grid as short as it goes: 2.1.32.1, or x2.d4.p2 of a pipeline.
 replaced(text, old, new) = strstrt(text, old) == 0 ? text : \
   text[:strstrt(text, old) - 1].new.replaced(text[strstrt(text, old) + strlen(old):], old, new)

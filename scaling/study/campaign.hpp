@@ -16,6 +16,7 @@ struct PointTag {
   std::optional<double> value;  // that a sweep over numbers gave it
   std::int64_t repetition = 1;  // with another seed each, from 1
   std::string line = {};        // the label without that value: what points of one line share
+  std::string rest = {};        // the label without that sweep: what lines of one origin share
 };
 
 // How measured points are trained.

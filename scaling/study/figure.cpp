@@ -171,8 +171,26 @@ std::string told_apart(const StudyRow& row, const Study& study, bool devices) {
                 counts ? counted(count, "device") : "");
 }
 
-// A line of the figure goes through the unchanged point where that has a place on the axis; points
-// without a place are left out.
+bool on_one_line(const GatheredRow& one, const GatheredRow& other) {
+  return same_point(*one.row, *other.row) && one.row->line == other.row->line;
+}
+
+// Where lines of the same sweep begin that are all at other numbers: its first point, if that is a
+// line of its own. A list says so of what is unchanged.
+const GatheredRow* origin(const GatheredRow& one, const std::vector<GatheredRow>& rows) {
+  const GatheredRow* first = nullptr;
+  std::int64_t of_first = 0, of_others = 0;
+  for (const GatheredRow& other : rows) {
+    const bool beside = same_point(*one.row, *other.row) && one.row->rest == other.row->rest;
+    if (!beside || !other.row->value) continue;
+    if (first == nullptr) first = &other;
+    ++(on_one_line(*first, other) ? of_first : of_others);
+  }
+  return of_first == 1 && of_others > 0 ? first : nullptr;
+}
+
+// Each line has its own points, and begins at its origin, unless it has a point there. The
+// unchanged point alone is no line; points without a place on the axis are left out.
 std::string lines_csv(const Study& study) {
   const std::vector<GatheredRow> rows = gathered(study);
   const auto is_number = [](const GatheredRow& one) { return one.row->value.has_value(); };
@@ -193,13 +211,20 @@ std::string lines_csv(const Study& study) {
   };
   for (const GatheredRow& one : rows) {
     const GatheredRow& base = unchanged(one, rows);
-    if (&base == &one || (numbers && !one.row->value)) continue;
+    const auto beside = [&](const GatheredRow& other) { return on_one_line(one, other); };
+    const bool alone = !numbers || std::ranges::count_if(rows, beside) == 1;
+    if ((&base == &one && alone) || (numbers && !one.row->value)) continue;
+    const GatheredRow* const start = numbers ? origin(one, rows) : nullptr;
+    if (start == &one) continue;
     const std::string machine = machines(study).size() > 1 ? one.row->machine : "";
     const std::string where = joined(machine, told_apart(*one.row, study, numbers));
     const std::string name = csv_cell(joined(one.row->line, where));
     if (!lines.contains(name)) {
       series.push_back(name);
-      if (base.row->value) add(name, base, base);
+      const auto at_start = [&](const GatheredRow& other) {
+        return beside(other) && other.row->value == start->row->value;
+      };
+      if (start != nullptr && std::ranges::none_of(rows, at_start)) add(name, *start, base);
     }
     add(name, one, base);
   }
@@ -272,6 +297,19 @@ std::string unit_text(const Study& study) {
   return fmt::format("days for {} tokens", tokens);
 }
 
+std::string axis_text(const Study& study) {
+  if (!study.axis.empty()) return study.axis;
+  for (const StudyRow& row : study.rows) {
+    if (!row.value) continue;
+    if (row.label == row.line) return "value";
+    // The label says the number behind the key.
+    const auto key = std::ranges::mismatch(row.line, row.label).in1;
+    const std::string before(row.line.begin(), key);
+    return before.substr(before.rfind(' ') + 1);
+  }
+  return "devices (GPUs; GCDs on MI250X)";
+}
+
 std::string reference_text(const Study& study) {
   const std::vector<GatheredRow> rows = gathered(study);
   std::set<std::string> labels;
@@ -279,6 +317,23 @@ std::string reference_text(const Study& study) {
   if (labels.size() > 1) return "the first of each point";
   return labels.empty() || labels.begin()->empty() ? "without a label" : *labels.begin();
 }
+
+namespace {
+
+// Of several sweeps, which of them gives the axis.
+std::string axis_remark(const Study& study) {
+  std::set<std::string> others;
+  for (const StudyRow& row : study.rows) {
+    if (row.value) others.insert(row.rest);
+  }
+  if (others.size() < 2) return "";
+  return wrapped(fmt::format("The axis of the figure lines is {}, the last sweep with numbers; the "
+                             "others tell lines apart.",
+                             axis_text(study))) +
+         '\n';
+}
+
+}  // namespace
 
 std::string sweep_table(const Study& study) {
   if (std::ranges::all_of(study.rows, std::ranges::empty, &StudyRow::label)) return "";
@@ -312,7 +367,7 @@ std::string sweep_table(const Study& study) {
   }
   return "Change: against the first of the same machine, devices, model and batch; spread: of the "
          "slowest\nand the fastest of the runs with other seeds.\n\n" +
-         format(table) + '\n';
+         format(table) + axis_remark(study) + '\n';
 }
 
 std::string run_table(const Study& study) {

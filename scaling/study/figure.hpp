@@ -41,6 +41,10 @@ double in_unit(const StudyRow& row, Seconds seconds, const Study& study);
 // "days for 2.00T tokens", "seconds per batch".
 std::string unit_text(const Study& study);
 
+// What the axis of the figure lines is: as the campaign says, or the key that its last sweep with
+// numbers sets, or devices.
+std::string axis_text(const Study& study);
+
 // The label of what the figure lines compares with: the first of each point.
 std::string reference_text(const Study& study);
 

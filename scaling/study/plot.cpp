@@ -30,16 +30,6 @@ std::string draw_one(Picture picture, double width_in = 0.0) {
   return fmt::format("{0}.png, .svg and .pdf are drawn", picture.output);
 }
 
-// What the values of the rows are: as the campaign says, or the key that its sweep sets.
-std::string axis_of(const Study& study) {
-  if (!study.axis.empty()) return study.axis;
-  for (const StudyRow& row : study.rows) {
-    if (!row.value) continue;
-    return row.label == row.line ? "value" : row.line.substr(row.line.rfind(' ') + 1);
-  }
-  return "devices (GPUs; GCDs on MI250X)";
-}
-
 std::string fidelities(const Study& study) {
   const auto fidelity = [](const StudyRow& row) { return name(row.record.fidelity); };
   return fmt::format("{}", fmt::join(different(study, fidelity), " and "));
@@ -63,7 +53,7 @@ Picture picture_of(const std::string& kind, const std::string& csv, const Study&
   if (kind == "ranks") return picture;
   picture.texts.push_back(fidelities(study));
   if (kind == "lines") {
-    picture.texts.insert(picture.texts.end(), {axis_of(study), reference_text(study)});
+    picture.texts.insert(picture.texts.end(), {axis_text(study), reference_text(study)});
   } else if (kind == "machines") {
     picture.texts.push_back(unit_text(study));
   } else {

@@ -110,6 +110,7 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
       const PointTag& tag = tags.at(study.rows.size());
       row.label = tag.label;
       row.line = tag.line;
+      row.rest = tag.rest;
       row.value = tag.value;
       row.repetition = tag.repetition;
     }
@@ -127,16 +128,25 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
   return study;
 }
 
+namespace {
+
+void name_all(StudyRow& row, const std::string& word) {
+  row.label = row.line = joined(row.label, word);
+  row.rest = joined(row.rest, word);
+}
+
+}  // namespace
+
 Study with_twins(const Study& study) {
   Study whole = study;
   for (StudyRow& row : whole.rows) {
-    if (row.record.measured) row.label = row.line = joined(row.label, "measured");
+    if (row.record.measured) name_all(row, "measured");
   }
   for (const StudyRow& row : study.rows) {
     if (!row.twin || row.repetition > 1) continue;
     StudyRow twin = row;
     twin.record = *row.twin;
-    twin.label = twin.line = joined(row.label, "simulated");
+    name_all(twin, "simulated");
     twin.twin.reset();
     whole.rows.push_back(twin);
   }

@@ -25,6 +25,7 @@ struct StudyRow {
   FlopsPerSecond ideal_rate;
   std::string label = {};  // of the campaign's sweeps; empty: none
   std::string line = {};   // the label without the value
+  std::string rest = {};   // the label without the sweep that gave the value
   std::optional<double> value = {};
   std::int64_t repetition = 1;
   // Of a measured row: the same point simulated, or why it is not, and how fast the machine was

@@ -99,6 +99,7 @@ std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
       both.entry.merge_patch(patch.entry);
       // A value that an earlier sweep gave is a word of the line.
       both.line = joined(patch.value ? point.label : point.line, patch.line);
+      both.rest = patch.value ? point.label : joined(point.rest, patch.label);
       both.label = joined(point.label, patch.label);
       if (patch.value) both.value = patch.value;
       all.push_back(std::move(both));
@@ -117,7 +118,8 @@ std::vector<SweptPoint> swept(const json& point, const json& sweeps) {
   std::vector<SweptPoint> points{{point, "", {}}};
   if (!point.is_object()) return points;
   if (point.contains("label")) {
-    points.front().label = points.front().line = JsonObject(point, "a point").text("label");
+    points.front().label = JsonObject(point, "a point").text("label");
+    points.front().line = points.front().rest = points.front().label;
     points.front().entry.erase("label");
   }
   for (const char* key : {"model", "system", "batch_tokens", "devices"}) {

@@ -18,6 +18,7 @@ struct SweptPoint {
   std::string label;            // of its sweeps, between commas; empty: none
   std::optional<double> value;  // that the last sweep over numbers gave it
   std::string line = {};        // the label without that value
+  std::string rest = {};        // the label without that sweep
 };
 
 // `label` of a point begins the labels of what it becomes. `devices`, `model`, `batch_tokens` and

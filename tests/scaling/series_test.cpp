@@ -1,11 +1,18 @@
 // Which points of a study make one curve, and what their figures and tables say of them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "scaling/study/figure.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
+#include "scaling/study/sweep.hpp"
+#include "tests/scaling/csv_rows.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -195,6 +202,90 @@ TEST(Study, CountsAPublishedRunOnceForAllRepetitions) {
       study_table(make_study(campaign, {record_of(8, 16), record_of(8, 17)}, tags));
 
   EXPECT_THAT(table, ::testing::ContainsRegex("\nfrontier +1 +0\\.00 "));
+}
+
+// The study of these sweeps on one point, of which each answer takes a second more.
+Study of_sweeps(const std::string& sweeps) {
+  std::vector<Record> records;
+  std::vector<PointTag> tags;
+  for (const SweptPoint& point :
+       swept(nlohmann::json::parse(R"({"devices": 8})"), nlohmann::json::parse(sweeps))) {
+    tags.push_back({point.label, point.value, 1, point.line, point.rest});
+    records.push_back(record_of(8, static_cast<double>(tags.size())));
+  }
+  return make_study({}, records, tags);
+}
+
+// Of sweeps by keys every line has the points of its own label, each once.
+TEST(Lines, OfSeveralSweepsHaveTheirOwnPointsAlone) {
+  const std::string zero = R"({"key": "options.zero", "values": [0, 1, 3]})";
+  const std::string blocks = R"({"key": "options.in_flight_blocks", "values": [1, 2]})";
+  const std::string words = R"({"key": "options.recompute", "values": ["full", "none"]})";
+  const std::string one = R"({"key": "options.chunks", "values": [1]})";
+  for (const std::vector<std::string>& sweeps :
+       std::vector<std::vector<std::string>>{{zero},
+                                             {zero, blocks},
+                                             {blocks, zero},
+                                             {words, zero},
+                                             {zero, words},
+                                             {words, one},
+                                             {zero, words, blocks},
+                                             {words, zero, one}}) {
+    const Study study = of_sweeps(fmt::format("[{}]", fmt::join(sweeps, ",")));
+    SCOPED_TRACE(study.rows.front().label);
+    std::set<double> drawn;
+    for (const CsvRow& row : csv_rows(figure_csv("lines", study))) {
+      const auto place = static_cast<std::size_t>(row.number("seconds")) - 1;
+      EXPECT_EQ(row.text("series"), csv_cell(study.rows.at(place).line));
+      EXPECT_EQ(row.number("x"), study.rows.at(place).value);
+      EXPECT_TRUE(drawn.insert(row.number("seconds")).second);
+    }
+    // The reference is drawn besides.
+    EXPECT_GE(drawn.size() + 1, study.rows.size());
+  }
+}
+
+// A list has one point for all its lines, and with another sweep each of that one's lines its own.
+TEST(Lines, OfAListBeginWhereNothingIsChanged) {
+  const std::string list =
+      R"({"list": [{"label": "as it is", "value": 1}, {"label": "links", "value": 2},
+                   {"label": "links", "value": 4}, {"label": "nics", "value": 0.5}]})";
+  const std::string words = R"({"key": "options.recompute", "values": ["full", "none"]})";
+  const auto line = [](const std::vector<CsvRow>& rows, const std::string& name) {
+    std::vector<double> seconds;
+    for (const CsvRow& row : rows) {
+      if (row.text("series") == name) seconds.push_back(row.number("seconds"));
+    }
+    return seconds;
+  };
+
+  const auto alone = csv_rows(figure_csv("lines", of_sweeps('[' + list + ']')));
+  EXPECT_THAT(line(alone, "links"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(line(alone, "nics"), ElementsAre(4, 1));
+  EXPECT_EQ(alone.size(), 5U);
+  const auto both = csv_rows(figure_csv("lines", of_sweeps('[' + words + ',' + list + ']')));
+  EXPECT_THAT(line(both, "recompute = full; links"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(line(both, "recompute = none; links"), ElementsAre(5, 6, 7));
+  EXPECT_THAT(line(both, "recompute = none; nics"), ElementsAre(8, 5));
+  EXPECT_EQ(both.size(), 10U);
+}
+
+// The key of the last sweep with numbers, wherever it stands; of several sweeps the table says so.
+TEST(Lines, SayWhichSweepGivesTheAxis) {
+  const std::string zero = R"({"key": "options.zero", "values": [0, 1]})";
+  const std::string blocks = R"({"key": "options.in_flight_blocks", "values": [1, 2]})";
+  const std::string words = R"({"key": "options.recompute", "values": ["full", "none"]})";
+  for (const auto& [sweeps, axis] : {std::pair{zero, "zero"},
+                                     {zero + ',' + blocks, "in_flight_blocks"},
+                                     {blocks + ',' + zero, "zero"},
+                                     {zero + ',' + words, "zero"},
+                                     {words + ',' + zero, "zero"}}) {
+    const Study study = of_sweeps('[' + sweeps + ']');
+
+    EXPECT_EQ(axis_text(study), axis);
+    const std::string said = fmt::format("The axis of the figure lines is {}, the last", axis);
+    EXPECT_EQ(sweep_table(study).find(said) != std::string::npos, sweeps != zero);
+  }
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ TEST(Sweeps, MultiplyOneAnother) {
   ASSERT_EQ(points.size(), 6u);
   EXPECT_EQ(points[4].label, "b, zero = 1");
   EXPECT_EQ(points[4].line, "b, zero");
+  EXPECT_EQ(points[4].rest, "b");
 }
 
 TEST(Sweeps, OfWordsLeaveTheValueOfANumberBeforeThemOutOfTheLine) {
@@ -71,6 +72,7 @@ TEST(Sweeps, OfWordsLeaveTheValueOfANumberBeforeThemOutOfTheLine) {
   ASSERT_EQ(points.size(), 4u);
   EXPECT_EQ(points[3].label, "zero = 1, b");
   EXPECT_EQ(points[3].line, "zero, b");
+  EXPECT_EQ(points[3].rest, "b");
   EXPECT_EQ(points[3].value, 1.0);
 }
 
@@ -81,6 +83,7 @@ TEST(Sweeps, LabelBatchesOfAListAndBeginWithThePointsLabel) {
   ASSERT_EQ(points.size(), 2u);
   EXPECT_EQ(points[1].label, "mine, batch_tokens = 8, zero = 1");
   EXPECT_EQ(points[1].line, "mine, batch_tokens = 8, zero");
+  EXPECT_EQ(points[1].rest, "mine, batch_tokens = 8");
   EXPECT_FALSE(points[1].entry.contains("label"));
 }
 
