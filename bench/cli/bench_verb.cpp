@@ -133,6 +133,13 @@ void refuse_without_effect(const CLI::App& app, const std::string& kind) {
       throw std::invalid_argument(fmt::format("{} has no effect on bench {}", use.flag, kind));
     }
   }
+  for (const char* flag : {"--model", "--sequences", "--grid"}) {
+    if (app.get_option("--shapes")->count() == 0 || app.get_option(flag)->count() == 0) continue;
+    throw std::invalid_argument(
+        fmt::format("{} has no effect beside --shapes, which says all products; leave one of them "
+                    "out",
+                    flag));
+  }
 }
 
 bool lays_out_ranks(const std::string& kind) {

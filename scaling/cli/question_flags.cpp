@@ -23,6 +23,7 @@
 #include "scaling/words/amounts.hpp"
 #include "scaling/words/what_if_words.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/program/without_effect.hpp"
 #include "sim/conditions/idle_scales.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/counts_of_1024.hpp"
@@ -74,7 +75,7 @@ Scales scales_of(const QuestionFlags& flags) {
 void add_batch_flags(CLI::App& verb, QuestionFlags& flags) {
   CLI::Option* tokens = verb.add_option("--batch-tokens", flags.batch_tokens,
                                         "global batch in tokens; 4M are 4 x 1024 x 1024")
-                            ->capture_default_str()
+                            ->default_str(fmt::to_string(usual_batch_tokens))
                             ->transform(counts_of_1024())
                             ->check(whole_number(1, most_batch_tokens));
   verb.add_option("--global-batch-size", flags.global_batch_size,
@@ -224,55 +225,37 @@ Model model_of(const QuestionFlags& flags) {
 }
 
 std::int64_t sequences_of(const QuestionFlags& flags, const Model& model) {
-  if (flags.global_batch_size == 0) return sequences_in(flags.batch_tokens, model);
+  if (flags.global_batch_size == 0) {
+    if (!flags.batch_tokens && phase_named(flags.phase) == Phase::decode) {
+      throw std::runtime_error(
+          "--phase decode needs --global-batch-size: how many sequences are decoded at a time");
+    }
+    return sequences_in(flags.batch_tokens.value_or(usual_batch_tokens), model);
+  }
   return sequences_in(flags.global_batch_size * model.sequence, model);
 }
 
 namespace {
 
+const FieldFacts& field_of(const std::string& key) {
+  return *std::ranges::find(step_fields().facts(), key, &FieldFacts::key);
+}
+
+// "--in-flight-blocks"; of what is a word in a list, with that: "--overlap recompute".
+std::string typed_flag(const std::string& key) {
+  const FieldFacts& field = field_of(key);
+  const OnOff* on_off = std::get_if<OnOff>(&field.kind);
+  return field.flag + (on_off == nullptr || on_off->word.empty() ? "" : ' ' + on_off->word);
+}
+
 // What was typed must have an effect.
 void refuse_idle_options(const QuestionFlags& flags, const StepOptions& options) {
-  const bool typed = flags.options.contains("overlap.recompute_gather");
-  const bool listed = !(options.overlap == Overlap{}) && options.overlap.recompute_gather;
-  if (typed && listed && options.recompute != Recompute::full) {
-    throw std::runtime_error(
-        fmt::format("--overlap recompute cannot take effect: --recompute {} gathers nothing anew",
-                    name(options.recompute)));
-  }
-  for (const auto& [key, flag] : {std::pair{"recompute_every", "--recompute-every"},
-                                  std::pair{"recompute_layers", "--recompute-layers"}}) {
-    if (options.recompute != Recompute::none || !flags.options.contains(key)) continue;
-    throw std::runtime_error(
-        fmt::format("{} cannot take effect: --recompute none recomputes no layer", flag));
-  }
-  if (flags.options.contains("offload_activations") && options.offload_activations &&
-      !options.offloads_inputs()) {
-    throw std::runtime_error(
-        fmt::format("--offload-activations cannot take effect: --recompute {} keeps more of a "
-                    "block than its input",
-                    name(options.recompute)));
-  }
-  for (const auto& [key, flag] :
-       {std::pair{"grad_reduce_precision_z", "--grad-precision-z"},
-        std::pair{"grad_reduce_precision_data", "--grad-precision-data"}}) {
-    if (options.precision != Precision::fp32 || !flags.options.contains(key)) continue;
-    throw std::runtime_error(
-        fmt::format("{} cannot take effect: --precision fp32 means fp32 throughout", flag));
-  }
-  if (flags.options.contains("grad_reduce_precision_data") && options.cuts_gradients()) {
-    throw std::runtime_error(fmt::format(
-        "--grad-precision-data cannot take effect: --zero {} reduces gradients along data as they "
-        "come from z, in --grad-precision-z",
-        options.zero));
-  }
-  if (flags.options.contains("cut_messages") && options.cut_messages && options.sequence_parallel) {
-    throw std::runtime_error(
-        "--cut-messages cannot take effect: --sequence-parallel has cut what is sent already");
-  }
-  if (flags.options.contains("in_flight_blocks") && !options.overlap.reduce_scatter) {
-    throw std::runtime_error(
-        "--in-flight-blocks cannot take effect: --overlap is without ors, so no reduce-scatter is "
-        "left in flight");
+  for (const auto& [key, value] : flags.options) {
+    const std::optional<WithoutEffect> idle = why_without_effect(key, options);
+    if (!idle) continue;
+    const std::string& by = field_of(idle->by).flag;
+    throw std::runtime_error(fmt::format("{} cannot take effect: {} {} {}", typed_flag(key), by,
+                                         step_fields().word(options, by), idle->why));
   }
 }
 

@@ -22,9 +22,9 @@ struct QuestionFlags {
   std::string software;  // a name or a file; empty: the system's, or the machine's
   std::string stages;    // empty: 1, or the system's
   std::int64_t devices = 0;
-  std::int64_t batch_tokens = 16'777'216;
-  std::int64_t global_batch_size = 0;  // sequences; 0: of batch_tokens
-  std::int64_t micro_batch_size = 0;   // sequences on each share of the batch; 0: any
+  std::optional<std::int64_t> batch_tokens;  // absent: usual_batch_tokens
+  std::int64_t global_batch_size = 0;        // sequences; 0: of batch_tokens
+  std::int64_t micro_batch_size = 0;         // sequences on each share of the batch; 0: any
   std::vector<std::string> scales;
   std::string tokens;  // of a whole run, "2T"; empty: not asked
   std::string fidelity = "simulated";
@@ -38,6 +38,8 @@ struct QuestionFlags {
   // Searched if absent.
   std::optional<std::int64_t> micro_batches() const;
 };
+
+inline constexpr std::int64_t usual_batch_tokens = 16'777'216;
 
 // The batch, in tokens or in sequences.
 void add_batch_flags(CLI::App& verb, QuestionFlags& flags);

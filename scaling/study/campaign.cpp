@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -22,6 +23,7 @@
 #include "scaling/words/toml_file.hpp"
 #include "scaling/words/what_if_words.hpp"
 #include "schedule/models/fit.hpp"
+#include "schedule/program/without_effect.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
@@ -52,19 +54,6 @@ StoppingRule read_rule(JsonObject object) {
   return rule;
 }
 
-// The options that the object states, over those that are stated above it; micro-batches are
-// searched.
-FieldValues read_step_options(JsonObject& object, FieldValues above) {
-  if (!object.has("options")) return above;
-  const FieldValues written =
-      read_given_fields(JsonObject(object.get("options"), "'options'"), step_fields().facts());
-  if (written.contains("micro_batches")) {
-    throw std::runtime_error("micro_batches belong to a point, not to the options");
-  }
-  for (const auto& [key, value] : written) above[key] = value;
-  return above;
-}
-
 const json& list(JsonObject& object, const std::string& key) {
   const json& value = object.get(key);
   if (!value.is_array() || value.empty()) {
@@ -76,9 +65,10 @@ const json& list(JsonObject& object, const std::string& key) {
 // What all machines of a campaign share, and then all points of a machine.
 struct Pattern {
   Question question;
-  FieldValues options;   // as written
-  FieldValues instead;   // of the models' own
-  std::string system;    // a name or a file; empty: none
+  FieldValues options;                        // as written
+  std::map<std::string, std::string> places;  // by option: the pointer of the table that has it
+  FieldValues instead;                        // of the models' own
+  std::string system;                         // a name or a file; empty: none
   std::string software;  // a name or a file; empty: the system's or the machine's
   std::string grids_by;  // how grids are chosen that no point states; empty: by estimate
   std::int64_t batch_tokens = 0;
@@ -92,8 +82,23 @@ struct Pattern {
   bool measured = false;
 };
 
+// The options that the object states, over those that are stated above it; micro-batches are
+// searched.
+void read_step_options(JsonObject& object, const std::string& pointer, Pattern& pattern) {
+  if (!object.has("options")) return;
+  const FieldValues written =
+      read_given_fields(JsonObject(object.get("options"), "'options'"), step_fields().facts());
+  if (written.contains("micro_batches")) {
+    throw std::runtime_error("micro_batches belong to a point, not to the options");
+  }
+  for (const auto& [key, value] : written) {
+    pattern.options[key] = value;
+    pattern.places[key] = pointer;
+  }
+}
+
 // What campaigns, machines and points may each say for what is below them.
-void read_shared(JsonObject& object, Pattern& pattern) {
+void read_shared(JsonObject& object, const std::string& pointer, Pattern& pattern) {
   const bool whole = object.has("batch_tokens"), share = object.has("batch_tokens_per_device");
   if (whole && share)
     object.fail("'batch_tokens' and 'batch_tokens_per_device' exclude each other");
@@ -105,7 +110,7 @@ void read_shared(JsonObject& object, Pattern& pattern) {
   if (object.has("system")) pattern.system = object.text("system");
   if (object.has("software")) pattern.software = object.text("software");
   if (object.has("memory_risk")) pattern.question.memory_risk = risk_in(object);
-  pattern.options = read_step_options(object, pattern.options);
+  read_step_options(object, pointer, pattern);
 }
 
 // What a machine or a point says instead of its models.
@@ -170,13 +175,37 @@ void ask_for_measurement(Question& question, const Pattern& pattern) {
   }
 }
 
+// Where things stand in the file, and what its points are called.
+struct Reading {
+  const TomlLines& lines;
+  PointNames names = {};
+  // By option and the pointer of its table: why it has had no effect yet; empty: it had one.
+  std::map<std::pair<std::string, std::string>, std::string> idle = {};
+};
+
+// As a file has it.
+std::string written(const FieldValue& value) {
+  return std::visit([](const auto& plain) { return json(plain).dump(); }, value);
+}
+
+void note_effects(const Pattern& pattern, const StepOptions& options, Reading& reading) {
+  const FieldValues values = step_fields().values(options);
+  for (const auto& [key, pointer] : pattern.places) {
+    std::string& why = reading.idle.try_emplace({key, pointer}, "?").first->second;
+    if (why.empty()) continue;
+    const std::optional<WithoutEffect> idle = why_without_effect(key, options);
+    why = idle ? fmt::format("{} = {} {}", idle->by, written(values.at(idle->by)), idle->why) : "";
+  }
+}
+
 // One entry of a machine's points, without lists.
-Question read_question(const json& entry, Pattern pattern) {
+Question read_question(const json& entry, const std::string& pointer, Pattern pattern,
+                       Reading& reading) {
   JsonObject object(entry, "a point of " + pattern.question.platform);
   object.allow_only({"devices", "model", "grow", "grid", "micro_batches", "system", "options",
                      "batch_tokens", "batch_tokens_per_device", "software", "sequence_tokens",
                      "vocabulary", "scales", "what_if", "memory_risk"});
-  read_shared(object, pattern);
+  read_shared(object, pointer, pattern);
   read_instead(object, pattern.instead);
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
@@ -194,6 +223,7 @@ Question read_question(const json& entry, Pattern pattern) {
       question.model);
   if (pattern.measured) {
     ask_for_measurement(question, pattern);
+    note_effects(pattern, question.options, reading);
     return question;
   }
   question.scales = read_scales(pattern.scales);
@@ -215,6 +245,7 @@ Question read_question(const json& entry, Pattern pattern) {
   }
   ask_for_stages(question);
   if (!pattern.grids_by.empty()) ask_for_grids_by(question, pattern.grids_by);
+  note_effects(pattern, question.options, reading);
   return question;
 }
 
@@ -233,19 +264,13 @@ void add_repetitions(Question question, PointTag tag, std::int64_t seeds, Campai
   }
 }
 
-// Where things stand in the file, and what its points are called.
-struct Reading {
-  const TomlLines& lines;
-  PointNames names = {};
-};
-
 void read_machine(const json& entry, const std::string& pointer, Pattern pattern, Reading& reading,
                   Campaign& campaign) {
   JsonObject object(entry, "a machine");
   object.allow_only({"platform", "scales", "sequence_tokens", "vocabulary", "what_if", "points",
                      "system", "options", "batch_tokens", "batch_tokens_per_device", "software",
                      "label", "memory_risk"});
-  read_shared(object, pattern);
+  read_shared(object, pointer, pattern);
   if (object.has("label")) pattern.label = object.text("label");
   pattern.question.platform = object.text("platform");
   if (pattern.question.platform == "here") pattern.question.platform = here_platform;
@@ -261,11 +286,13 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
   const json& points = list(object, "points");
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
   for (std::size_t i = 0; i < points.size(); ++i) {
-    located(reading.lines, fmt::format("{}/points/{}", pointer, i), [&] {
+    const std::string place = fmt::format("{}/points/{}", pointer, i);
+    located(reading.lines, place, [&] {
       for (const SweptPoint& point : swept(points[i], pattern.sweeps)) {
         const PointTag tag{joined(pattern.label, point.label), point.value, 1,
-                           joined(pattern.label, point.line)};
-        add_repetitions(read_question(point.entry, pattern), tag, pattern.seeds, campaign);
+                           joined(pattern.label, point.line), joined(pattern.label, point.rest)};
+        add_repetitions(read_question(point.entry, place, pattern, reading), tag, pattern.seeds,
+                        campaign);
       }
       for (std::size_t k = reading.names.size(); k < campaign.questions.size(); ++k) {
         reading.names.add(campaign.questions[k], campaign.tags[k]);
@@ -351,6 +378,23 @@ void refuse_idle(JsonObject& object, const Campaign& campaign, std::int64_t repe
   }
 }
 
+// Said of the key where it stands; a sweep has it in an entry, or as the text of its own key.
+void refuse_idle_options(const Reading& reading) {
+  for (const auto& [option, why] : reading.idle) {
+    if (why.empty()) continue;
+    const auto& [key, pointer] = option;
+    const std::string last = key.substr(key.rfind('.') + 1);
+    const std::string own = pointer + "/options/" + (last == key ? key : "overlap/" + last);
+    const bool is_own = reading.lines.contains(own);
+    const std::string sentence = fmt::format("'{}' cannot take effect on any point: {}",
+                                             is_own ? last : "options." + key, why);
+    throw AtLine(fmt::format(
+        "line {}: {}",
+        is_own ? reading.lines.at(own).line : line_of(reading.lines, "/sweep", sentence),
+        sentence));
+  }
+}
+
 void read_body(const json& written, const std::string& path, const std::string& grids_by,
                const TomlLines& lines, Campaign& campaign) {
   if (is_memorisation(written)) {
@@ -377,7 +421,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
   Pattern pattern;
   pattern.measured = campaign.is_measured();
   if (object.has("sweep")) pattern.sweeps = object.get("sweep");
-  read_shared(object, pattern);
+  read_shared(object, "", pattern);
   if (object.has("what_if")) pattern.what_if = object.get("what_if");
   if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
   if (!grids_by.empty()) pattern.grids_by = grids_by;
@@ -395,6 +439,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
             [&] { read_machine(machines[i], pointer, pattern, reading, campaign); });
   }
   refuse_idle(object, campaign, pattern.seeds);
+  refuse_idle_options(reading);
 }
 
 }  // namespace

@@ -337,6 +337,14 @@ void refuse_devices_of_no_point(const Campaign& campaign, const CampaignOrder& o
                                        counted(*order.devices, "device"), fmt::join(all, ", ")));
 }
 
+void refuse_idle_launch(const Campaign& campaign, const CampaignOrder& order) {
+  if (order.launch.empty() || (campaign.is_measured() && !order.slice)) return;
+  throw std::runtime_error(fmt::format(
+      "--launch cannot take effect: it starts the ranks of points that are measured, "
+      "and {}",
+      order.slice ? "a --slice is of those that are projected" : "this campaign's are projected"));
+}
+
 }  // namespace
 
 int run_campaign(const CampaignOrder& order) {
@@ -351,6 +359,7 @@ int run_campaign(const CampaignOrder& order) {
 int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   if (!campaign.published.empty()) read_published(campaign.published);  // refuse it before the work
   refuse_devices_of_no_point(campaign, order);
+  refuse_idle_launch(campaign, order);
   const std::string folder = folder_of(campaign, order);
   const std::string records = order.is_part() ? part_file(folder, order) : records_file(folder);
   Store store(records, order.opening);

@@ -24,8 +24,8 @@ struct Place {
 
 json json_of(const toml::node& node, const std::string& pointer, const Place& place) {
   if (place.lines != nullptr) {
-    place.lines->emplace(pointer, TomlPlace{static_cast<int>(node.source().begin.line),
-                                            node.value_or(std::string())});
+    place.lines->emplace(
+        pointer, TomlPlace{static_cast<int>(node.source().begin.line), node.value<std::string>()});
   }
   if (const toml::table* table = node.as_table()) {
     json object = json::object();
@@ -128,13 +128,15 @@ void read_toml_file(const std::string& path,
 void refuse_broken_texts(const TomlLines& lines) {
   constexpr char deleted = 127;
   for (const auto& [pointer, place] : lines) {
-    const bool broken = std::ranges::any_of(place.text, [](char letter) {
+    if (!place.text) continue;
+    const bool broken = std::ranges::any_of(*place.text, [](char letter) {
       return static_cast<unsigned char>(letter) < ' ' || letter == deleted;
     });
-    if (!broken) continue;
+    if (!broken && !place.text->empty()) continue;
     throw AtLine(fmt::format(
-        "line {}: '{}' has a line end, a tab or another control character; write it as one line",
-        place.line, pointer.substr(pointer.rfind('/') + 1)));
+        "line {}: '{}' {}", place.line, pointer.substr(pointer.rfind('/') + 1),
+        broken ? "has a line end, a tab or another control character; write it as one line"
+               : "is empty; say something, or leave it out"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace fourfold::inline scaling::inline words {
 // Where a table, list or value of a file begins, and what it says if it is text.
 struct TomlPlace {
   int line = 1;
-  std::string text = {};
+  std::optional<std::string> text = {};
 };
 // By JSON pointer: "/machine/0/points".
 using TomlLines = std::map<std::string, TomlPlace>;
@@ -38,8 +39,9 @@ void located(const TomlLines& lines, const std::string& pointer, const std::func
 void read_toml_file(const std::string& path,
                     const std::function<void(const nlohmann::json&, const TomlLines&)>& read);
 
-// Throws AtLine if a text of the file has a line end, a tab or another control character: texts
-// stand in a cell of a table, in a heading, or in a script that draws.
+// Throws AtLine if a text of the file is empty, which says nothing, or has a line end, a tab or
+// another control character: texts stand in a cell of a table, in a heading, or in a script that
+// draws.
 void refuse_broken_texts(const TomlLines& lines);
 
 }  // namespace fourfold::inline scaling::inline words

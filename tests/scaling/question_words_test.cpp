@@ -26,6 +26,7 @@ std::string said(const std::vector<std::string>& words) {
   add_system_flag(app, flags);
   add_model_flags(app, flags);
   add_what_if_flags(app, flags);
+  add_phase_flag(app, flags);
   std::vector<std::string> all{"--platform", path_of_machine("dragonfly"), "--model", "gpt-5b"};
   all.insert(all.end(), words.begin(), words.end());
   std::reverse(all.begin(), all.end());
@@ -66,6 +67,19 @@ TEST(BatchWords, SayOneQuestionInTokensSequencesAndMicroBatches) {
         asked({"--grid", "2x2x1x2", "--global-batch-size", "128", "--micro-batch-size", "3"});
       }),
       HasSubstr("126 sequences would be"));
+}
+
+// A batch of tokens says how many sequences are trained, not how many are decoded.
+TEST(DecodedSequences, AreAskedFor) {
+  const auto with = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--devices", "8"});
+    return said(words);
+  };
+  EXPECT_EQ(with({"--phase", "decode"}),
+            "--phase decode needs --global-batch-size: how many sequences are decoded at a time");
+  EXPECT_EQ(with({"--phase", "decode", "--global-batch-size", "64"}), "accepted");
+  EXPECT_EQ(with({"--phase", "decode", "--batch-tokens", "1M"}), "accepted");
+  EXPECT_EQ(with({"--phase", "prefill"}), "accepted");
 }
 
 TEST(IdleLimits, AreThoseThatEndNoSimulation) {
@@ -126,16 +140,17 @@ TEST(IdleOptions, AreSaidWithWhatMakesThemIdle) {
     for (const char* sequence : {"on", "off"}) {
       const bool idle = std::string(cut) == "on" && std::string(sequence) == "on";
       EXPECT_EQ(with({"--cut-messages", cut, "--sequence-parallel", sequence}),
-                idle ? "--cut-messages cannot take effect: --sequence-parallel has cut what is "
-                       "sent already"
+                idle ? "--cut-messages cannot take effect: --sequence-parallel on has cut what "
+                       "is sent already"
                      : "accepted");
     }
   }
   for (const auto& [overlap, idle] : {std::pair{"all", false}, std::pair{"none", true},
                                       std::pair{"ors", false}, std::pair{"oar,oag", true}}) {
     EXPECT_EQ(with({"--in-flight-blocks", "3", "--overlap", overlap}),
-              idle ? "--in-flight-blocks cannot take effect: --overlap is without ors, so no "
-                     "reduce-scatter is left in flight"
+              idle ? fmt::format("--in-flight-blocks cannot take effect: --overlap {} leaves no "
+                                 "reduce-scatter in flight",
+                                 overlap)
                    : "accepted");
     EXPECT_EQ(with({"--overlap", overlap}), "accepted");
   }
