@@ -54,17 +54,16 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   result.tried = static_cast<std::int64_t>(counts.size());
   const Bytes limit = memory_limit(platform, question.memory_risk.value_or(usual_memory_risk));
   Bytes least{std::numeric_limits<double>::max()};
-  std::string of_the_order;
+  std::int64_t misfits = 0;
+  std::string first_reason;
   for (std::int64_t count : counts) {
     const Point point = point_of(question, grid, count);
-    const std::string reason = misfit(point.model, grid, point.global_batch, point.options);
-    if (!reason.empty()) {
-      // The order of micro-batches takes some counts only; everything else no count can mend.
-      const bool of_order =
-          find_misfit(point.model, grid, point.global_batch, point.options) == Misfit::order;
-      of_the_order = reason;
-      if (!of_order) throw FindingFailed(reason);
-      ++result.rejected[Rejection::order];
+    const Misfit why = find_misfit(point.model, grid, point.global_batch, point.options);
+    if (why != Misfit::none) {
+      if (misfits++ == 0) {
+        first_reason = misfit(point.model, grid, point.global_batch, point.options);
+      }
+      ++result.rejected[rejection(why)];
       continue;
     }
     const Estimate found = estimate_step(point, platform);
@@ -75,7 +74,7 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
       ++result.rejected[Rejection::memory];
     }
   }
-  if (result.rejected[Rejection::order] == result.tried) throw FindingFailed(of_the_order);
+  if (misfits == result.tried) throw FindingFailed(first_reason);
   if (result.feasible.empty()) {
     throw DoesNotFit(
         fmt::format("{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of "

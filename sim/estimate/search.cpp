@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "platforms/device_memory.hpp"
-#include "schedule/models/fit.hpp"
 #include "schedule/program/options_in_effect.hpp"
 #include "sim/estimate/recordings.hpp"
 #include "support/divisors.hpp"
@@ -99,23 +98,6 @@ class Search {
     return false;
   }
 
-  static Rejection rejection(Misfit why) {
-    switch (why) {
-      case Misfit::heads:
-      case Misfit::key_value_heads:
-        return Rejection::heads;
-      case Misfit::mlp:
-      case Misfit::divisibility:
-        return Rejection::divisibility;
-      case Misfit::layers:
-        return Rejection::layers;
-      case Misfit::order:
-        return Rejection::order;
-      default:
-        return Rejection::batch;
-    }
-  }
-
   void reject(Misfit why) {
     ++result.tried;
     ++result.rejected[rejection(why)];
@@ -146,6 +128,23 @@ class Search {
 const char* name(Rejection reason) {
   constexpr const char* names[]{"memory", "heads", "divisibility", "layers", "order", "batch"};
   return names[static_cast<int>(reason)];
+}
+
+Rejection rejection(Misfit why) {
+  switch (why) {
+    case Misfit::heads:
+    case Misfit::key_value_heads:
+      return Rejection::heads;
+    case Misfit::mlp:
+    case Misfit::divisibility:
+      return Rejection::divisibility;
+    case Misfit::layers:
+      return Rejection::layers;
+    case Misfit::order:
+      return Rejection::order;
+    default:
+      return Rejection::batch;
+  }
 }
 
 SearchResult search(const Point& question, const Platform& platform, const SearchSpace& space,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point.hpp"
 
@@ -22,6 +23,7 @@ struct Candidate {
 
 enum class Rejection : std::uint8_t { memory, heads, divisibility, layers, order, batch };
 const char* name(Rejection reason);
+Rejection rejection(Misfit why);  // of what is a misfit
 
 struct SearchResult {
   std::vector<Candidate> feasible;             // by estimated seconds, then by grid: deterministic

@@ -108,6 +108,36 @@ TEST(Candidates, OfAnOrderAreTheCountsThatItTakes) {
   EXPECT_THAT(said(question, small), EndsWith(" GB of 0.001 GB"));
 }
 
+// Where x cuts tokens, a count whose micro-batches it does not divide is left out alone.
+TEST(Candidates, OfCutTokensAreTheCountsThatXDivides) {
+  Question question = question_on("fat-tree-2", 16);
+  question.grid = ProcessGrid(4, 1, 2, 2);
+  question.global_batch = 64;
+  question.options.sequence_parallel = true;
+  question.options.phase = Phase::decode;
+  for (const std::int64_t sequences : {64, 48, 16, 8, 4}) {
+    question.global_batch = sequences;
+    std::vector<std::int64_t> expected;
+    std::int64_t tried = 0;
+    for (std::int64_t count = 1; count <= sequences / 4; ++count) {
+      if (sequences / 4 % count != 0) continue;
+      ++tried;
+      if (sequences / 4 / count % 4 == 0) expected.push_back(count);  // a token each
+    }
+    SCOPED_TRACE(sequences);
+    if (expected.empty()) {
+      EXPECT_THAT(said(question), StartsWith("failed: grid 4x1x2x2 does not fit small: sequence "));
+      continue;
+    }
+    const SearchResult found = candidates(question, read_platform(question.platform), ignore);
+    std::vector<std::int64_t> counts;
+    for (const Candidate& one : found.feasible) counts.push_back(one.micro_batches);
+    std::ranges::sort(counts);
+    EXPECT_EQ(counts, expected);
+    EXPECT_EQ(found.tried, tried);
+  }
+}
+
 // More risk, more candidates; each of them as likely to fit as was asked for.
 TEST(Candidates, FitAtTheRiskThatIsTaken) {
   Question question = question_on("fat-tree-2", 8);
