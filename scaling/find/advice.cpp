@@ -19,12 +19,10 @@ namespace {
 constexpr double seconds_a_day = 86'400.0;
 constexpr double bytes_a_parameter = 12.0;  // fp32 weight and two fp32 moments
 
-// What the nodes of a job write at once: no more than their adapters send.
-BytesPerSecond checkpoint_rate(const Platform& platform, const Fact& file_system,
-                               std::int64_t nodes) {
-  BytesPerSecond of_nodes;
-  for (const Nic& nic : platform.node.nics) of_nodes += nic.bandwidth;
-  return std::min(BytesPerSecond{file_system.value * 1e9}, of_nodes * static_cast<double>(nodes));
+BytesPerSecond rate_of_adapters(const Platform& platform, std::int64_t nodes) {
+  BytesPerSecond of_node;
+  for (const Nic& nic : platform.node.nics) of_node += nic.bandwidth;
+  return of_node * static_cast<double>(nodes);
 }
 
 // Ten times as many failures call for another interval.
@@ -45,9 +43,11 @@ AdviceOption option_of(const Advice& advice, Record record) {
   const MachineOperation& operation = advice.operation;
   if (operation.node_failures && operation.file_system) {
     const double a_day = operation.node_failures->value * static_cast<double>(option.nodes);
-    const Seconds write =
-        advice.checkpoint / checkpoint_rate(platform, *operation.file_system, option.nodes);
+    const BytesPerSecond file_system{operation.file_system->value * 1e9};
+    const BytesPerSecond adapters = rate_of_adapters(platform, option.nodes);
+    const Seconds write = advice.checkpoint / std::min(file_system, adapters);
     option.failures = failures_of({{seconds_a_day / a_day}, write, advice.wish.restart + write});
+    if (adapters < file_system) option.failures->adapters = adapters;
   }
   if (operation.node_power) {
     option.energy_MWh = option.days() * 24.0 * static_cast<double>(option.nodes) *
@@ -180,6 +180,7 @@ nlohmann::json json_of(const AdviceOption& option) {
     const Failures& failures = *option.failures;
     object["failures"] = {{"between_failures_s", failures.cost.between_failures.value},
                           {"checkpoint_write_s", failures.cost.write.value},
+                          {"checkpoint_limit", failures.adapters ? "adapters" : "file system"},
                           {"restart_s", failures.cost.restart.value},
                           {"young_interval_s", young_interval(failures.cost).value},
                           {"daly_interval_s", failures.interval.value},

@@ -32,6 +32,8 @@ struct Failures {
   Seconds interval;      // Daly's
   double stretch = 1.0;  // of the days
   double tenfold = 1.0;  // the same with ten times as many failures, at the interval for those
+  // What the nodes' adapters send, where the file system would write more.
+  std::optional<BytesPerSecond> adapters = {};
 };
 
 struct AdviceOption {

@@ -218,6 +218,15 @@ std::string certainty(const Advice& advice) {
   return wrapped(text) + '\n';
 }
 
+// How fast a checkpoint is written, and who says so.
+std::string rate_text(const Failures& failures, const Fact& file_system) {
+  const std::string of_files =
+      fmt::format("{:g} GB/s ({})", file_system.value, source_of(file_system));
+  if (!failures.adapters) return of_files;
+  return fmt::format("{:g} GB/s, all that the nodes' adapters send; the file system would take {}",
+                     failures.adapters->value / 1e9, of_files);
+}
+
 std::string failures_text(const Advice& advice) {
   const AdviceOption& option = advice.options[advice.chosen];
   const MachineOperation& operation = advice.operation;
@@ -229,18 +238,18 @@ std::string failures_text(const Advice& advice) {
   }
   const Failures& failures = *option.failures;
   const CheckpointCost& cost = failures.cost;
+  const std::string with = days_text(option.days()), without = days_text(option.step_days);
   return wrapped(fmt::format(
              "Failures: one of {} fails every {} ({:g} a node and day: {}). A checkpoint of {} (12 "
              "bytes a "
-             "parameter) takes {} at {:g} GB/s ({}). Write one every {} (Young {}, Daly {}); a "
-             "restart takes {}. The run takes {} instead of {}; with ten times as many "
-             "failures {}.",
+             "parameter) takes {} at {}. Write one every {} (Young {}, Daly {}); a "
+             "restart takes {}. The run takes {}{}; with ten times as many failures {}.",
              counted(option.nodes, "node"), time_text(cost.between_failures),
              operation.node_failures->value, source_of(*operation.node_failures),
-             bytes_text(advice.checkpoint), time_text(cost.write), operation.file_system->value,
-             source_of(*operation.file_system), time_text(failures.interval),
+             bytes_text(advice.checkpoint), time_text(cost.write),
+             rate_text(failures, *operation.file_system), time_text(failures.interval),
              time_text(young_interval(cost)), time_text(failures.interval), time_text(cost.restart),
-             days_text(option.days()), days_text(option.step_days),
+             with, with == without ? ", as without them" : " instead of " + without,
              days_text(option.step_days * failures.tenfold))) +
          '\n';
 }

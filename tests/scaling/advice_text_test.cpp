@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/drawn_steps.hpp"
@@ -59,6 +60,7 @@ AdviceOption drawn_option(const Draw& draw, const Advice& advice, std::int64_t p
                               {magnitude(draw, of + "restart", 0.0, 4.0)}};
     option.failures = Failures{cost, daly_interval(cost), magnitude(draw, of + "stretch", 0.0, 0.4),
                                magnitude(draw, of + "tenfold", 0.4, draw.of("end", {1.0, 9.0}))};
+    if (draw.often(of + "slow adapters", 30)) option.failures->adapters = BytesPerSecond{40e9};
   }
   if (advice.operation.node_power) option.energy_MWh = magnitude(draw, of + "energy", -1.0, 5.0);
   return option;
@@ -128,7 +130,19 @@ TEST(AdviceText, OfDrawnAnswersSaysWhatWasChosen) {
     if (advice.operation.node_failures && advice.operation.file_system) {
       EXPECT_THAT(line_of_all,
                   HasSubstr("0.0125 a node and day: " + advice.operation.node_failures->source));
-      EXPECT_THAT(line_of_all, HasSubstr("at 250 GB/s (" + advice.operation.file_system->source));
+      const std::string file_system = "250 GB/s (" + advice.operation.file_system->source;
+      const bool slower = chosen.failures->adapters.has_value();
+      EXPECT_THAT(
+          line_of_all,
+          HasSubstr(slower ? "at 40 GB/s, all that the nodes' adapters send; the file system "
+                             "would take " +
+                                 file_system
+                           : "at " + file_system));
+      std::smatch run;
+      EXPECT_TRUE(std::regex_search(
+          line_of_all, run,
+          std::regex("The run takes (.*?)( instead of |, as without them)(.*?);")));
+      EXPECT_NE(run[1], run[3]);
     }
     for (const std::string& refused : advice.refused) EXPECT_THAT(line_of_all, HasSubstr(refused));
   }
