@@ -80,7 +80,8 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
   if (!options.trains()) {
     for (FunctionBytes& rule : rules_.functions) rule.keeps = rule.gathers = rule.expands = 0.0;
   }
-  rules_.weights = memory.weights;
+  // FSDP alone gathers its 16-bit weights from fp32 ones: ZeRO keeps both.
+  if (!memory.gathered_blocks || options.zero == 0) rules_.weights = memory.weights;
   rules_.optimizer = memory.optimizer;
   rules_.gradients = memory.gradients;
   rules_.gradients_ahead = memory.gradients_ahead && options.trains();
