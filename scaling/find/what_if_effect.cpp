@@ -30,6 +30,7 @@ void explain_nothing(WhatIfEffect& effect, const Record& record) {
 
 WhatIfEffect compared(Seconds without, const Record& record) {
   WhatIfEffect effect;
+  for (const Failure& one : record.point.what_ifs.fail) effect.failed.push_back(one.link);
   effect.without = without;
   effect.with = record.seconds();
   effect.tokens_per_s_with = record.throughput().tokens_per_s;
@@ -76,9 +77,13 @@ WhatIfEffect effect_against(const Question& without, const Question& asked, cons
   }
   const Finding& found = *answer;
   const ProcessGrid& grid = found.best().grid;
-  WhatIfEffect effect = compared(found.outcome().total, record);
-  effect.tokens_per_s_without *=
-      static_cast<double>(without.global_batch) / static_cast<double>(asked.global_batch);
+  const double part =
+      static_cast<double>(asked.global_batch) / static_cast<double>(without.global_batch);
+  WhatIfEffect effect = compared(found.outcome().total * part, record);
+  if (asked.global_batch != without.global_batch) {
+    effect.sequences = asked.global_batch;
+    effect.whole_batch = without.global_batch;
+  }
   if (!(grid == record.point.grid)) effect.grid_without = grid.str();
   return effect;
 }

@@ -12,13 +12,16 @@
 namespace fourfold::inline scaling::inline find {
 
 struct WhatIfEffect {
-  Seconds without, with;
+  Seconds without, with;         // of as many sequences
+  std::int64_t sequences = 0;    // those, where they are not the whole batch without
+  std::int64_t whole_batch = 0;  // that one
   std::string why_none_without;  // a sentence, where there is no answer without them
   double tokens_per_s_without = 0.0, tokens_per_s_with = 0.0;
   std::string grid_without;                  // where it is another one
   double tie = 0.0;                          // see ErrorBar; 0: nobody can tell
   std::vector<Limit> limits;                 // where nothing changed: what limits instead
   std::vector<std::string> belong_together;  // then, of scaled numbers: "nics: all of its keys"
+  std::vector<std::string> failed;           // links whose traffic goes around them
 
   double change() const { return with / without - 1.0; }
   bool within_tie() const;

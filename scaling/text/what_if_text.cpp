@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline text {
@@ -26,6 +25,15 @@ std::string what_limits(const WhatIfEffect& effect) {
                                      fmt::join(parts, ", "));
 }
 
+// What a rerouted link costs is the least that it can.
+std::string around_text(const WhatIfEffect& effect) {
+  if (effect.failed.empty()) return "";
+  return fmt::format(
+      " Traffic of {} goes other ways from the first second on, shared evenly: a library that does "
+      "not find them is slower, or stops.",
+      fmt::join(effect.failed, ", "));
+}
+
 }  // namespace
 
 std::string what_if_text(const WhatIfEffect& effect) {
@@ -35,7 +43,10 @@ std::string what_if_text(const WhatIfEffect& effect) {
            '\n';
   }
   const std::string on =
-      effect.grid_without.empty() ? "" : fmt::format(" on grid {}", effect.grid_without);
+      (effect.grid_without.empty() ? "" : fmt::format(" on grid {}", effect.grid_without)) +
+      (effect.sequences == 0 ? ""
+                             : fmt::format(" for as many sequences, {} of the {} of a batch",
+                                           effect.sequences, effect.whole_batch));
   std::string text;
   if (effect.nothing()) {
     text = fmt::format("Nothing changes: {:.3f} s{} without what was asked, {:.3f} s with it.{}",
@@ -44,7 +55,7 @@ std::string what_if_text(const WhatIfEffect& effect) {
       text += fmt::format(" These numbers belong together, and --scale {}=FACTOR scales all: {}.",
                           group.substr(0, group.find(':')), group.substr(group.find(':') + 2));
     }
-    return wrapped(text) + '\n';
+    return wrapped(text + around_text(effect)) + '\n';
   }
   text = fmt::format("Without what was asked {:.3f} s{}, with it {:.3f} s: {:.3f} s {} ({:+.2f} %)",
                      effect.without.value, on, effect.with.value,
@@ -54,12 +65,7 @@ std::string what_if_text(const WhatIfEffect& effect) {
     text += fmt::format(", which {} the tie of {:.1f} %",
                         effect.within_tie() ? "lies within" : "is more than", 100.0 * effect.tie);
   }
-  const double tokens = effect.tokens_per_s_with / effect.tokens_per_s_without;
-  if (std::abs(tokens * (effect.with / effect.without) - 1.0) > 1e-9) {
-    text += fmt::format("; {} tokens/s instead of {}", short_number(effect.tokens_per_s_with),
-                        short_number(effect.tokens_per_s_without));
-  }
-  return wrapped(text + '.') + '\n';
+  return wrapped(text + '.' + around_text(effect)) + '\n';
 }
 
 nlohmann::json json_of(const WhatIfEffect& effect) {
@@ -78,6 +84,7 @@ nlohmann::json json_of(const WhatIfEffect& effect) {
                         {"tokens_per_s_without", effect.tokens_per_s_without},
                         {"tokens_per_s_with", effect.tokens_per_s_with}};
   if (!effect.grid_without.empty()) object["grid_without"] = effect.grid_without;
+  if (effect.sequences > 0) object["sequences"] = effect.sequences;
   if (effect.tie > 0.0) {
     object["tie"] = effect.tie;
     object["within_tie"] = effect.within_tie();

@@ -491,6 +491,47 @@ TEST(WhatIfs, LieWithinATieWhicheverIsTheFaster) {
   }
 }
 
+// A smaller batch is set against as many sequences of the larger one.
+TEST(WhatIfs, CompareAsManySequences) {
+  Question without = question(8);
+  without.grid = ProcessGrid(1, 1, 1, 8);
+  without.micro_batches = 1;
+  Question asked = without;
+  asked.devices = 6;
+  asked.grid = ProcessGrid(1, 1, 1, 6);
+  asked.global_batch = without.global_batch / 8 * 6;
+  const auto answer = [](const Question& one) {
+    return make_record(one, find_answer(one, Fidelity::estimated, {}, ignore), Fidelity::estimated,
+                       {});
+  };
+  const Record with = answer(asked), whole = answer(without);
+
+  const WhatIfEffect effect = effect_against(without, asked, with, {}, ignore);
+
+  EXPECT_DOUBLE_EQ(effect.without.value, 0.75 * whole.seconds().value);
+  EXPECT_DOUBLE_EQ(effect.tokens_per_s_without, whole.throughput().tokens_per_s);
+  EXPECT_NEAR(effect.change(),
+              whole.throughput().tokens_per_s / with.throughput().tokens_per_s - 1.0, 1e-12);
+  std::string text = what_if_text(effect);
+  std::ranges::replace(text, '\n', ' ');
+  EXPECT_THAT(text, HasSubstr(fmt::format(" for as many sequences, {} of the {} of a batch",
+                                          asked.global_batch, without.global_batch)));
+  EXPECT_EQ(json_of(effect)["sequences"], asked.global_batch);
+}
+
+TEST(WhatIfs, SayThatTrafficGoesAroundWhatFailed) {
+  WhatIfEffect effect;
+  effect.without = effect.with = Seconds{1.0};
+  EXPECT_THAT(what_if_text(effect), Not(HasSubstr("other ways")));
+  effect.failed = {"nic:1.0"};
+  for (const double seconds : {1.0, 1.5}) {
+    effect.with = Seconds{seconds};
+    std::string text = what_if_text(effect);
+    std::ranges::replace(text, '\n', ' ');
+    EXPECT_THAT(text, HasSubstr(" Traffic of nic:1.0 goes other ways"));
+  }
+}
+
 // What if there were more memory: the answer is that of the larger machine, and that there is none
 // without it is what the what-if does.
 // Drawn instead of expected, and not on top of it.
