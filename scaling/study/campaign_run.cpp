@@ -27,6 +27,7 @@
 #include "scaling/study/plot.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
+#include "scaling/study/sweep_lines.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/words/machine_name.hpp"
 #include "scaling/words/output.hpp"
@@ -162,6 +163,19 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
   if (!figures.said.empty()) say_line(figures.said);
   for (const auto& [kind, sentence] : figures.failures) say_line(sentence);
   return figures.failures.empty() ? Written::whole : Written::in_part;
+}
+
+void refuse_idle(const Campaign& campaign, const CampaignOrder& order) {
+  if (!order.launch.empty() && (!campaign.is_measured() || order.slice)) {
+    throw std::runtime_error(
+        "--launch cannot take effect: it starts the ranks of points that are measured, and these "
+        "are projected");
+  }
+  std::set<std::int64_t> all;
+  for (const Question& question : campaign.questions) all.insert(question.devices);
+  if (!order.devices || all.contains(*order.devices)) return;
+  throw std::runtime_error(fmt::format("no point of the campaign is on {}; there are {}",
+                                       counted(*order.devices, "device"), fmt::join(all, ", ")));
 }
 
 }  // namespace
@@ -326,27 +340,6 @@ std::vector<std::string> figures_of(const Campaign& campaign, const Study& study
   return {"pflops", "time"};
 }
 
-namespace {
-
-void refuse_devices_of_no_point(const Campaign& campaign, const CampaignOrder& order) {
-  if (!order.devices) return;
-  std::set<std::int64_t> all;
-  for (const Question& question : campaign.questions) all.insert(question.devices);
-  if (all.contains(*order.devices)) return;
-  throw std::runtime_error(fmt::format("no point of the campaign is on {}; there are {}",
-                                       counted(*order.devices, "device"), fmt::join(all, ", ")));
-}
-
-void refuse_idle_launch(const Campaign& campaign, const CampaignOrder& order) {
-  if (order.launch.empty() || (campaign.is_measured() && !order.slice)) return;
-  throw std::runtime_error(fmt::format(
-      "--launch cannot take effect: it starts the ranks of points that are measured, "
-      "and {}",
-      order.slice ? "a --slice is of those that are projected" : "this campaign's are projected"));
-}
-
-}  // namespace
-
 int run_campaign(const CampaignOrder& order) {
   std::optional<MemorisationStudy> study;
   read_toml_file(order.file, [&](const nlohmann::json& file, const TomlLines&) {
@@ -358,8 +351,7 @@ int run_campaign(const CampaignOrder& order) {
 
 int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
   if (!campaign.published.empty()) read_published(campaign.published);  // refuse it before the work
-  refuse_devices_of_no_point(campaign, order);
-  refuse_idle_launch(campaign, order);
+  refuse_idle(campaign, order);
   const std::string folder = folder_of(campaign, order);
   const std::string records = order.is_part() ? part_file(folder, order) : records_file(folder);
   Store store(records, order.opening);

@@ -28,29 +28,11 @@ std::string figure_csv(const std::string& kind, const Study& study);
 // before.
 std::string csv_cell(const std::string& text);
 
-// Rows that differ in nothing but their repetition, as one.
-struct GatheredRow {
-  const StudyRow* row = nullptr;  // the first of them
-  Seconds mean, least, most;
-  std::int64_t count = 0;
-};
-std::vector<GatheredRow> gathered(const Study& study);
-
 // Seconds of a batch in what the study gives: days of its run, or seconds themselves.
 double in_unit(const StudyRow& row, Seconds seconds, const Study& study);
 // "days for 2.00T tokens", "seconds per batch".
 std::string unit_text(const Study& study);
 
-// What the axis of the figure lines is: as the campaign says, or the key that its last sweep with
-// numbers sets, or devices.
-std::string axis_text(const Study& study);
-
-// The label of what the figure lines compares with: the first of each point.
-std::string reference_text(const Study& study);
-
-// A table of a study with sweeps: labels, and what each does against the first of its point. Empty
-// if no row has a label, or none is compared and none repeated.
-std::string sweep_table(const Study& study);
 // A table of days, speed-up and efficiency; empty if the study has no tokens.
 std::string run_table(const Study& study);
 // Of a study of all grids: how many, and how well the estimate ranks them; else empty.

@@ -11,6 +11,7 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/picture.hpp"
 #include "scaling/study/study_table.hpp"
+#include "scaling/study/sweep_lines.hpp"
 #include "support/own_file.hpp"
 #include "support/visible_text.hpp"
 #include "support/whole_file.hpp"

@@ -1,8 +1,6 @@
 // A row for each pair of options; see without_effect.hpp.
 #include "schedule/program/without_effect.hpp"
 
-#include <fmt/format.h>
-
 namespace fourfold::inline schedule::inline program {
 
 std::optional<WithoutEffect> why_without_effect(const std::string& key,

@@ -19,6 +19,7 @@
 #include "scaling/study/measured_table.hpp"
 #include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
+#include "scaling/study/sweep_lines.hpp"
 #include "scaling/study/system_table.hpp"
 #include "tests/scaling/csv_rows.hpp"
 

@@ -12,6 +12,7 @@
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
 #include "scaling/study/sweep.hpp"
+#include "scaling/study/sweep_lines.hpp"
 #include "tests/scaling/csv_rows.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
