@@ -18,7 +18,8 @@ says() {
 
 status 0 --platform frontier --devices 64..256 --tokens 100B
 says '^TAKE [0-9]+ devices'
-says 'Young [0-9.]+ min, Daly'
+tr '\n' ' ' <"$folder/said" | heard -E "GB/s, all that the nodes' adapters send; .*Young [0-9.]+ min, Daly" ||
+  fail "a checkpoint has no rate or no interval: $(cat "$folder/said")"
 says 'UNCONFIRMED'
 status 0 --platform frontier --devices 64..256 --tokens 100B --deadline 52w --node-hours 1M
 says 'deadline of 364 days holds by'

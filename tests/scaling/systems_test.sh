@@ -2,7 +2,7 @@
 # Training systems on the command line: listed, obeyed, overruled, compared and drawn.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
-"$fourfold" systems | heard '^deepspeed-3d .* 2 + 4 + 12/data ' || fail "no state of deepspeed-3d"
+"$fourfold" systems | heard '^deepspeed-3d .* 2 + 4 + 16/data ' || fail "no state of deepspeed-3d"
 "$fourfold" systems sc24-baseline | heard '^x .*one node .*SC24' || fail "no source of x"
 "$fourfold" systems axonn-2022 | heard '^rank_order .*x,y,z,pipe,data' || fail "rank order is not said"
 "$fourfold" systems --json | heard '"name":"pytorch-hsdp"' || fail "no JSON of all"

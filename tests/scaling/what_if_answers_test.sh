@@ -65,9 +65,10 @@ assert step("sound") <= step("others")
 lost = read("smaller")
 assert lost["devices"] < read("replaced")["devices"] == read("sound")["devices"]
 assert lost["what_if"]["tokens_per_s_with"] < lost["what_if"]["tokens_per_s_without"]
-whole = read("sound")["global_batch"]
-assert lost["what_if"]["sequences"] == lost["global_batch"] < whole
-assert abs(lost["what_if"]["without_s"] / (step("sound") * lost["global_batch"] / whole) - 1) < 1e-12
+batch = lambda name: read(name)["point"]["global_batch_sequences"]
+part = batch("smaller") / batch("sound")
+assert lost["what_if"]["sequences"] == batch("smaller") and part < 1
+assert abs(lost["what_if"]["without_s"] / (step("sound") * part) - 1) < 1e-12
 PYTHON
 
 # How fast must it be? The factor gives that step.
