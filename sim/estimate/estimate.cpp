@@ -193,10 +193,12 @@ Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int6
   const std::span<const Folded> one(&stage, 1);
   evaluate_sizes(one, grid, micro_batches);
   lowered(one, grid, micro_batches);
-  const Seconds busy = busiest(program_);
+  program_.loads.clear();  // what lanes share only delays them
+  const Seconds busy = busiest(program_) * (1.0 - bound_rounds);
   // A ready-queue would wait for messages that nobody sends.
   const bool waits = stage.ready.limit > 0;
-  return waits || busy > most ? busy : estimate_step(program_).total;
+  if (waits || busy > most) return busy;
+  return estimate_step(program_).total * (1.0 - bound_rounds);
 }
 
 void Estimator::lowered(std::span<const Folded> stages, const ProcessGrid& grid,

@@ -67,10 +67,11 @@ class Estimator {
   // Peak memory alone, by stage.
   std::vector<MemoryUse> memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                 std::int64_t micro_batches);
-  // How long a stage would take to which messages come without anybody's having to send them.
-  // Where that is more than `most`, it may say less, but more than `most` still: what it computes
-  // without waiting, or what its busiest channel has to do, is found without a walk. Of a stage
-  // that chooses its turns it always says that.
+  // How long a stage would take to which messages come without anybody's having to send them, and
+  // whose lanes share nothing: no pipeline with that stage is faster. Where that is more than
+  // `most`, it may say less, but more than `most` still: what it computes without waiting, or what
+  // its busiest channel has to do, is found without a walk. Of a stage that chooses its turns it
+  // always says that.
   Seconds alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches,
                 Seconds most = {std::numeric_limits<double>::infinity()});
 

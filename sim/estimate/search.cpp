@@ -49,8 +49,15 @@ class Search {
         continue;
       }
       ++result.tried;
-      const Pipeline& stages =
-          recordings_.of(in_effect(question_.options, grid)).pipeline(length, m);
+      Recordings& recordings = recordings_.of(in_effect(question_.options, grid));
+      // The last stage has the head, and most to do.
+      if (faster_than_ && length > 1 &&
+          estimator_.alone(recordings.stage({length - 1, length}, m), grid, m, *faster_than_) >=
+              *faster_than_) {
+        ++result.slower;
+        continue;
+      }
+      const Pipeline& stages = recordings.pipeline(length, m);
       Estimate estimate = estimator_.evaluate(
           stages, grid, m, memory_limit_,
           faster_than_.value_or(Seconds{std::numeric_limits<double>::infinity()}));

@@ -29,7 +29,9 @@ struct SearchResult {
   std::vector<Candidate> feasible;             // by estimated seconds, then by grid: deterministic
   std::map<Rejection, std::int64_t> rejected;  // grids x micro-batches by reason
   std::int64_t tried = 0;
-  std::int64_t slower = 0;  // that fit and were not asked for, see SearchSpace::faster_than
+  // Not asked for, see SearchSpace::faster_than: those that fit, and pipelines that a bound rules
+  // out before anybody knows whether they fit.
+  std::int64_t slower = 0;
   // If nothing fits: the candidate that needs least memory, and how much.
   std::string closest_miss;
 };

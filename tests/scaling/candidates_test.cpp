@@ -14,6 +14,7 @@
 #include "scaling/find/nearby.hpp"
 #include "scaling/find/settle.hpp"
 #include "scaling/jobs/launch.hpp"
+#include "scaling/records/open_options.hpp"
 #include "sim/question/replay_answer.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
@@ -301,6 +302,41 @@ TEST(Settled, TakesTheFirstOfEqualsAndSaysTheFirstReason) {
   question.micro_batches = 3;
   EXPECT_THAT(refusal<DoesNotFit>([&] { settled(question, small, ignore); }),
               HasSubstr("of the usable 0.0 GB"));
+}
+
+// The best of all options is found without an estimate of every pipeline with each of them; but not
+// where a search may find what is then refused.
+TEST(Settled, HaveTheOptionsOfTheFastestPipeline) {
+  for (std::int64_t number = 0; number < 20; ++number) {
+    const Draw draw(number, 0);
+    Question question =
+        question_on(fixed_machines[static_cast<std::size_t>(number) % fixed_machines.size()], 8);
+    question.stages = {1, 2, 4};
+    const PipelineOrderRow& order =
+        pipeline_orders[static_cast<std::size_t>(number) % pipeline_orders.size()];
+    question.model.layers = 8;
+    question.options.order = order.order;
+    if (order.chunks) question.options.chunks = 2;
+    const Platform platform = read_platform(question.platform);
+    if (draw.often("at once", 30)) question.most_at_once = 2;
+    leave_open(question, {});
+    std::optional<Seconds> least;
+    StepOptions first;
+    for (const StepOptions& options : question.variants) {
+      Question one = question;
+      one.options = options;
+      const Seconds found =
+          candidates(one, platform, ignore).feasible.front().estimate.outcome.total;
+      if (least && found >= *least) continue;
+      least = found;
+      first = options;
+    }
+
+    const Settled best = settled(question, platform, ignore);
+
+    EXPECT_EQ(best.search.feasible.front().estimate.outcome.total, *least) << number;
+    EXPECT_EQ(best.question.options, first) << number;
+  }
 }
 
 // Each choice of options has an equal part of the work, and the best of them another.

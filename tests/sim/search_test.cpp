@@ -12,6 +12,8 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/parameter_count.hpp"
+#include "tests/drawn_steps.hpp"
+#include "tests/machines.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -140,6 +142,40 @@ TEST(Search, FindsTheFastestWithoutWhatIsSlower) {
     for (const Candidate& one : search(point, platform, space).feasible) {
       EXPECT_EQ(one.micro_batches, space.micro_batches);
     }
+  }
+}
+
+// Of pipelines in each order: what a bound leaves out is not the fastest.
+TEST(Search, FindsTheFastestPipelineWithoutWhatIsSlower) {
+  for (std::int64_t number = 0; number < 40; ++number) {
+    DrawnStep step = drawn_step(number, 16);
+    const std::string machine =
+        fixed_machines[static_cast<std::size_t>(number) % fixed_machines.size()];
+    SCOPED_TRACE(machine + ": " + words_of(step));
+    const Platform platform = read_platform(path_of_machine(machine));
+    if (!platform.processor.host_link) step.options.offload_bucket = 0;
+    Point point;
+    point.model = step.model;
+    point.global_batch = 24;
+    point.options = step.options;
+    SearchSpace space{12, {1, 2, 3, 4}};
+    const SearchResult all = search(point, platform, space);
+    if (all.feasible.empty()) continue;
+    space.faster_than = Seconds{1e9};
+
+    const SearchResult fastest = search(point, platform, space);
+
+    ASSERT_EQ(fastest.feasible.size(), 1u);
+    const Seconds least = all.feasible.front().estimate.outcome.total;
+    EXPECT_EQ(fastest.feasible.front().estimate.outcome.total, least);
+    std::int64_t counted = fastest.slower + 1;
+    for (const auto& [reason, count] : fastest.rejected) counted += count;
+    EXPECT_EQ(counted, all.tried);
+    EXPECT_EQ(fastest.tried, all.tried);
+    space.faster_than = least;
+    EXPECT_TRUE(search(point, platform, space).feasible.empty());
+    space.faster_than = least * (1.0 + 1e-6);
+    EXPECT_EQ(search(point, platform, space).feasible.size(), 1u);
   }
 }
 
