@@ -75,10 +75,13 @@ TEST(SharedLanes, NoStepIsShorterThanWhatItsLanesSendTogether) {
   ASSERT_GT(apart.size(), 100U);
   std::ranges::sort(apart);
   EXPECT_GT(bound, std::ssize(apart) / 20);  // or nothing was asked
-  EXPECT_LT(apart[apart.size() * 95 / 100], 0.05);
-  EXPECT_LT(apart[apart.size() * 97 / 100], 0.07);
-  EXPECT_LT(apart[apart.size() * 99 / 100], 0.12);
-  RecordProperty("worst", std::to_string(apart.back()));
+  // The worst are pipelines of few micro-batches: the slow line of one stage hands on to a fast one
+  // of the next, where an estimate has the slowest of each follow each other; and stages that
+  // reduce one after the other are taken to share links.
+  EXPECT_LT(apart[apart.size() * 95 / 100], 0.035);
+  EXPECT_LT(apart[apart.size() * 97 / 100], 0.06);
+  EXPECT_LT(apart[apart.size() * 99 / 100], 0.11);
+  EXPECT_LT(apart.back(), 0.19);
 }
 
 // 32.25 GB through one NIC of 24 GB/s, of four axes.
