@@ -1,4 +1,4 @@
-// A process, two pipes, and a look at signals ten times a second; see attached.hpp.
+// A process, two pipes, its end, and a look at signals ten times a second; see attached.hpp.
 #include "scaling/jobs/attached.hpp"
 
 #include <fcntl.h>
@@ -114,7 +114,7 @@ Start start_of(const std::vector<std::string>& command, const Stream& output,
 
 AttachedResult run_attached(const std::vector<std::string>& command, const Hearers& hearers,
                             const Launching& launching, const Watching& watching) {
-  constexpr int look_again = 100;  // milliseconds
+  constexpr int look_again = 100;  // milliseconds: at signals, and at silent ranks
   const PatientlyInterrupted patiently;
   Stream output(hearers.output), complaint(hearers.complaint);
   const std::array heard{&output, &complaint};
@@ -126,10 +126,11 @@ AttachedResult run_attached(const std::vector<std::string>& command, const Heare
     stops.look();
     if (watching && given_up.empty()) given_up = watching(stops.asked());
     if (!given_up.empty()) process.end(SIGKILL);
-    // A stream that nobody hears, or whose end has come, is never ready: then this only waits.
-    std::array watched{output.watched(), complaint.watched()};
+    // A stream that nobody hears, or whose end has come, is never ready.
+    std::array watched{output.watched(), complaint.watched(),
+                       pollfd{process.end_descriptor(), POLLIN, 0}};
     if (poll(watched.data(), watched.size(), look_again) <= 0) continue;
-    for (std::size_t i = 0; i < watched.size(); ++i) {
+    for (std::size_t i = 0; i < heard.size(); ++i) {
       if (watched[i].revents != 0) heard[i]->hear_some();
     }
   }

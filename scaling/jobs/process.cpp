@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,7 +94,10 @@ Process::Process(const Start& start) {
     if (count < 0 && errno != EINTR) break;
   }
   if (count == sizeof error) reap(0);
-  if (error == 0) return;
+  if (error == 0) {
+    end_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id_, 0)));
+    return;
+  }
   throw std::runtime_error(
       fmt::format("cannot start {}: {}", start.command.front(), error_text(error)));
 }

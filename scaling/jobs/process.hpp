@@ -54,7 +54,8 @@ class Process {
   // In a group of its own, so that Ctrl-C of the terminal is for us alone. Throws
   // std::runtime_error if it cannot be started.
   explicit Process(const Start& start);
-  Process(Process&& other) noexcept : id_(std::exchange(other.id_, -1)), status_(other.status_) {}
+  Process(Process&& other) noexcept
+      : id_(std::exchange(other.id_, -1)), status_(other.status_), end_(std::move(other.end_)) {}
   Process(const Process&) = delete;
   // Ends it: SIGTERM, unless end() was called before, then SIGKILL after two seconds.
   ~Process();
@@ -63,6 +64,9 @@ class Process {
   void end(int signal = SIGTERM) const;
   // Whether it has ended; does not wait.
   bool ended();
+  // A descriptor that poll() finds ready once it has ended; -1 on a kernel without such (before
+  // Linux 5.3).
+  int end_descriptor() const { return end_.number(); }
   // Waits. Its exit status; 128 + signal if it died of one.
   int status();
   int signal();  // that it died of; 0: it ended by itself
@@ -74,6 +78,7 @@ class Process {
 
   pid_t id_ = -1;
   int status_ = 0;  // as waitpid gives it
+  Descriptor end_;
 };
 
 // "was killed by signal 9 (Killed), perhaps by the system for lack of memory"

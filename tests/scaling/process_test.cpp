@@ -152,6 +152,19 @@ TEST(Addresses, AreAskedForBeforeTheyAreMissed) {
   EXPECT_EQ(limited(RLIM_INFINITY), 0);
 }
 
+// Its end is waited for, not looked for every 0.1 s: the quickest of several is about as long as
+// the command.
+TEST(Attached, EndsWithTheCommand) {
+  std::chrono::duration<double> quickest{1.0};
+  for (int i = 0; i < 8; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(run_attached({"sleep", "0.02"}).status, 0);
+    quickest =
+        std::min<std::chrono::duration<double>>(quickest, std::chrono::steady_clock::now() - began);
+  }
+  EXPECT_LT(quickest.count(), 0.08);
+}
+
 TEST(Attached, GivesUpWhatStartsNothing) {
   const TemporaryFolder folder;
   const std::string file = folder.file("id");
