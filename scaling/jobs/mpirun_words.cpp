@@ -72,7 +72,9 @@ std::string MpirunWords::own(std::string_view text) {
 
 std::string MpirunWords::rest() {
   if (!not_started().empty()) return std::exchange(begun_, "");
-  return std::exchange(before_, "") + std::exchange(held_, "") + std::exchange(begun_, "");
+  const std::string failed_call = std::exchange(failed_call_, "");
+  return std::exchange(before_, "") + std::exchange(held_, "") + std::exchange(begun_, "") +
+         (death_ || rank_spoke_ ? "" : failed_call);
 }
 
 // The first paragraph between frames, or the first line of what has none.
@@ -101,13 +103,18 @@ std::string MpirunWords::not_started() const {
   return sentence.size() <= most_letters ? sentence : sentence.substr(0, most_letters) + "...";
 }
 
-// Ranks that fail alike would each say it, as would those that miss the one that has failed.
+// Ranks that fail alike would each say it, as would those that miss the one that has failed: their
+// calls of MPI fail, which is worth saying only where nothing else is.
 std::string MpirunWords::said_by_job(const std::string& line) {
-  static const std::regex failure("fourfold[:] rank [0-9]+: .*");
-  if (std::regex_match(line.substr(0, 40), failure)) {
-    if (std::exchange(rank_spoke_, true)) return "";
+  static const std::regex failure("fourfold[:] rank [0-9]+: (MPI_)?.*");
+  std::smatch parts;
+  const std::string beginning = line.substr(0, 40);
+  if (!std::regex_match(beginning, parts, failure)) return line + "\n";
+  if (parts[1].matched) {
+    if (failed_call_.empty()) failed_call_ = line + "\n";
+    return "";
   }
-  return line + "\n";
+  return std::exchange(rank_spoke_, true) ? "" : line + "\n";
 }
 
 std::string MpirunWords::own_line(const std::string& line) {

@@ -16,7 +16,8 @@ struct RankDeath {
 
 // Takes the stream as it comes. Open MPI 4 frames its notices ("MPI_ABORT was invoked ...") in two
 // lines of dashes; only whole lines of notices that are known here are taken away, so that nothing
-// else gets lost, even between them; and of several ranks that fail only the first is heard.
+// else gets lost, even between them. Of several ranks that fail only the first is heard; one whose
+// call of MPI failed at the end, unless another rank failed otherwise or has died of a signal.
 class MpirunWords {
  public:
   // The job's own lines of what has come so far; a line that is not over yet waits.
@@ -45,6 +46,7 @@ class MpirunWords {
   bool mpirun_spoke_ = false;
   bool started_ = false;
   bool rank_spoke_ = false;  // of its failure: the next ones met the same, or its end
+  std::string failed_call_;  // what the first said whose call of MPI failed
   std::string warning_;
   std::string before_;  // what others than ranks said before the start
   std::optional<RankDeath> death_;

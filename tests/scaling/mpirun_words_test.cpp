@@ -36,6 +36,24 @@ TEST(MpirunWords, LeavesTheSentenceOfARankThatAborts) {
   EXPECT_EQ(own_words(said), "fourfold: rank 1: it broke\n");
 }
 
+// Whichever is heard first, a job that fails has one sentence: the cause.
+TEST(MpirunWords, LeavesOneSentenceOfAFailure) {
+  const std::string call = "fourfold: rank 0: MPI_Wait failed: MPI_ERR_OTHER: known error\n",
+                    other_call = "fourfold: rank 2: MPI_Bcast failed: MPI_ERR_INTERN\n",
+                    cause = "fourfold: rank 1: it broke\n";
+
+  EXPECT_EQ(own_words(call), call);
+  EXPECT_EQ(own_words(call + other_call), call);
+  for (const std::string& said :
+       {call + cause + other_call, cause + call, call + other_call + cause}) {
+    EXPECT_EQ(own_words(said), cause);
+  }
+  for (const std::string& said : {call + killed, killed + call, other_call + killed + call}) {
+    EXPECT_EQ(own_words(said), "");  // which rank died of which signal is said by who asks for it
+  }
+  EXPECT_EQ(own_words(cause + killed), cause);
+}
+
 TEST(MpirunWords, LeavesOutWhatMpirunSaysOfItsOwnNotices) {
   for (const std::string trouble :
        {"Out of resource", "Data unpack would read past end of buffer"}) {
