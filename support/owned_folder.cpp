@@ -77,7 +77,10 @@ void write_owner(int file, const std::string& lock) {
                            time_text() + "\n";
   const bool written =
       ::ftruncate(file, 0) == 0 && ::pwrite(file, text.data(), text.size(), 0) == std::ssize(text);
-  if (!written) throw std::runtime_error("cannot write " + lock + ": " + std::strerror(errno));
+  if (written) return;
+  const std::string why = std::strerror(errno);
+  ::unlink(lock.c_str());  // on a full disk it is empty, and would stay
+  throw std::runtime_error("cannot write " + lock + ": " + why);
 }
 
 // Nobody, where the file is new or says something else.
@@ -174,24 +177,35 @@ void refuse_in_use(const std::string& folder) {
   if (is_taken && by_another) in_use(folder, owner);
 }
 
-NewFolder::NewFolder(const std::string& first) {
-  const auto refuse = [](const files::path& path, int error) {
-    throw std::runtime_error("cannot make the folder " + path.string() + ": " +
-                             std::strerror(error));
-  };
-  const files::path last = files::path(first).lexically_normal();
+namespace {
+
+[[noreturn]] void cannot_make(const files::path& path, int error) {
+  throw std::runtime_error("cannot make the folder " + path.string() + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+std::vector<std::string> make_folders(const std::string& folder) {
+  std::vector<std::string> made;
   files::path above;
-  for (const files::path& name : last.parent_path()) {
+  for (const files::path& name : files::path(folder).lexically_normal()) {
     above /= name;
     if (::mkdir(above.c_str(), 0777) == 0) {
-      made_.push_back(above.string());
+      made.push_back(above.string());
     } else if (const int error = errno; !files::is_directory(above)) {
-      refuse(above, error == EEXIST ? ENOTDIR : error);
+      remove_empty(made);
+      cannot_make(above, error == EEXIST ? ENOTDIR : error);
     }
   }
+  return made;
+}
+
+NewFolder::NewFolder(const std::string& first) {
+  const files::path last = files::path(first).lexically_normal();
+  made_ = make_folders(last.parent_path().string());
   path_ = last.string();
   for (int i = 2; ::mkdir(path_.c_str(), 0777) != 0; ++i) {
-    if (errno != EEXIST) refuse(path_, errno);
+    if (errno != EEXIST) cannot_make(path_, errno);
     path_ = last.string() + '-' + std::to_string(i);
   }
   made_.push_back(path_);

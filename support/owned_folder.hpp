@@ -50,6 +50,9 @@ class NewFolder {
   std::vector<std::string> made_;
 };
 
+// Makes the folder and those above it. All that were made, the outermost first. Throws
+// std::runtime_error with a sentence if it cannot.
+std::vector<std::string> make_folders(const std::string& folder);
 // The innermost first, those that are empty.
 void remove_empty(const std::vector<std::string>& folders);
 

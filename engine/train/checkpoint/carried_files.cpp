@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "support/own_file.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline checkpoint {
@@ -58,14 +57,11 @@ CarriedFiles carried_files_in(const std::string& folder) {
   return found;
 }
 
-void keep_files(const std::string& checkpoints, const CarriedFiles& carried) {
-  if (carried.empty()) return;
-  const std::string folder = folder_beside(checkpoints);
-  expect_no_link(folder);
-  std::error_code error;
-  files::create_directories(folder, error);
-  if (error) throw std::runtime_error(folder + " cannot be made: " + error.message());
-  for (const auto& [name, content] : carried) write_own_file(folder + "/" + name, content);
+FilledFolder keep_files(const std::string& checkpoints, const CarriedFiles& carried) {
+  expect_no_link(folder_beside(checkpoints));
+  FilledFolder filled(carried.empty() ? checkpoints : folder_beside(checkpoints));
+  for (const auto& [name, content] : carried) filled.write(name, content);
+  return filled;
 }
 
 CarriedFiles kept_files(const std::string& checkpoints) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/checkpoint/filled_folder.hpp"
+
 namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // What each holds, by name.
@@ -21,8 +23,9 @@ bool is_carried(const std::string& name);
 // link, no plain file, or longer than any of its kind.
 CarriedFiles carried_files_in(const std::string& folder);
 
-// Beside the checkpoints of a folder. keep_files makes the folder.
-void keep_files(const std::string& checkpoints, const CarriedFiles& files);
+// Beside the checkpoints of a folder, which it makes. They go again, with the folders that were
+// made, unless the caller says that all is there.
+[[nodiscard]] FilledFolder keep_files(const std::string& checkpoints, const CarriedFiles& files);
 // All that there are; none if there is no folder of them.
 CarriedFiles kept_files(const std::string& checkpoints);
 

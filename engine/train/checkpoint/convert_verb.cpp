@@ -124,8 +124,9 @@ int import_from(const ConvertFlags& flags) {
   state.trainer = {{"imported", imported_json(foreign, flags.from)},
                    {"words", name(bytes ? TokenFormat::text : TokenFormat::nanogpt)}};
   state.trainer["imported"]["end_words"] = ends.known;
+  FilledFolder beside = keep_files(flags.to, foreign.files);
   const std::string path = Checkpoints(flags.to).write(state, whole.weights);
-  keep_files(flags.to, foreign.files);
+  beside.is_whole();
   print_line(
       fmt::format("{} tensors of {} are in {}", foreign.types.size(), foreign.model.name, path));
   if (flags.words.empty()) {

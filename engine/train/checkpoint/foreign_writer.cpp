@@ -11,8 +11,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/train/checkpoint/filled_folder.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
-#include "support/own_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline checkpoint {
 
@@ -55,32 +55,6 @@ std::string bytes_of(const ForeignTensor& tensor, const WholeMatrix& matrix, Num
   }
   return bytes;
 }
-
-// A folder that is filled, or is left as it was found: with nothing in it, or not there at all.
-class FilledFolder {
- public:
-  explicit FilledFolder(const std::string& path)
-      : path_(path), is_new_(files::create_directories(path)) {}
-  ~FilledFolder() {
-    if (is_whole_) return;
-    std::error_code ignored;
-    for (const std::string& file : written_) files::remove(file, ignored);
-    if (is_new_) files::remove(path_, ignored);
-  }
-  FilledFolder(const FilledFolder&) = delete;
-  FilledFolder& operator=(const FilledFolder&) = delete;
-
-  void write(const std::string& name, const std::string& content) {
-    written_.push_back(path_ + "/" + name);
-    write_own_file(written_.back(), content);
-  }
-  void is_whole() { is_whole_ = true; }
-
- private:
-  std::string path_;
-  bool is_new_ = false, is_whole_ = false;
-  std::vector<std::string> written_;
-};
 
 NumberType type_of(const ForeignCheckpoint& what, const std::string& tensor) {
   const auto type = what.types.find(tensor);

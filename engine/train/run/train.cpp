@@ -140,7 +140,8 @@ void carry_along(const TrainSettings& settings) {
   const std::string checkpoints = settings.folder + "/checkpoints";
   std::error_code missing;
   if (from.empty() || std::filesystem::equivalent(folder_of(from), checkpoints, missing)) return;
-  keep_files(checkpoints, kept_files(folder_of(from)));
+  const CarriedFiles carried = kept_files(folder_of(from));
+  if (!carried.empty()) keep_files(checkpoints, carried).is_whole();
 }
 
 FlopsPerSecond peak_of(const std::vector<double>& ranks) {
