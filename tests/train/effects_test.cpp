@@ -318,10 +318,11 @@ TEST_F(Effects, ABatchMustDivideAndBeCounted) {
 
 TEST_F(Effects, RanksLieWhereMpirunPutsThem) {
   const std::string sentence =
-      "--rank-order cannot take effect: ranks lie where mpirun puts them, by its --map-by";
+      "--rank-order data,x,y,z,pipe is projected only: ranks lie where mpirun puts them, by its "
+      "--map-by";
   EXPECT_EQ(refused({"--ranks=4", "--rank-order=data,x,y,z,pipe"}), sentence);
   EXPECT_EQ(refused({"--grid=2x1x1x2", "--rank-order=data,x,y,z,pipe"}), sentence);
-  EXPECT_EQ(refused({"--pad-vocabulary=128"}).find("--pad-vocabulary cannot take effect: "), 0U);
+  EXPECT_EQ(refused({"--pad-vocabulary=128"}).find("--pad-vocabulary 128 is projected only: "), 0U);
 }
 
 TEST_F(Effects, OpenBlasKeepsItsCoreWhereThatIsAskedFor) {

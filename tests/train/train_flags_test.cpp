@@ -1,4 +1,6 @@
 // The command line of training: defaults, refusals, and what a resumed run goes on with.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/flags/command_line.hpp"
 #include "engine/train/flags/flags.hpp"
-#include "engine/train/flags/idle_options.hpp"
 #include "engine/train/run/traced_step.hpp"
 #include "support/refused_words.hpp"
 
@@ -143,12 +144,31 @@ std::vector<std::string> changes(const Words& before, const Words& now) {
 
 TEST(TrainFlags, AResumedRunHearsWhatIsNotAsItWas) {
   EXPECT_EQ(changes({"--batch", "8"}, {"--batch", "4", "--steps", "90", "--grid", "1x1x1x1"}),
-            (Words{"--batch 4 instead of 8"}));
+            (Words{"--batch 4 instead of 8", "--steps 90 instead of the default length"}));
   EXPECT_EQ(changes({}, {"--seed", "7", "--precision", "bf16"}),
             (Words{"--seed 7 instead of 1", "--precision bf16 instead of fp32"}));
   EXPECT_EQ(changes({}, {"--data", "a.txt"}), (Words{"--data a.txt instead of the default"}));
   EXPECT_EQ(changes({"--data", "a.txt", "b.txt"}, {"--data", "a.txt", "b.txt"}), Words{});
   EXPECT_EQ(changes({}, {"--learning-rate", "2e-3", "--batch=16"}), Words{});
+}
+
+// --steps and --minutes go together: one that is typed drops the other, and says so.
+TEST(TrainFlags, AResumedRunHearsOfEveryOtherLength) {
+  const std::vector<Words> lengths{{},
+                                   {"--steps", "9"},
+                                   {"--steps", "8"},
+                                   {"--minutes", "2.5"},
+                                   {"--steps", "9", "--minutes", "2.5"}};
+  for (const Words& before : lengths) {
+    for (const Words& now : lengths) {
+      const auto text = [](const Words& words) {
+        return words.empty() ? "the default length" : fmt::format("{}", fmt::join(words, " "));
+      };
+      const bool said = !now.empty() && now != before;
+      EXPECT_EQ(changes(before, now),
+                said ? Words{text(now) + " instead of " + text(before)} : Words{});
+    }
+  }
 }
 
 TEST(TrainFlags, AResumedRunHearsOfEveryFlagThatDecidesItsNumbers) {
@@ -208,40 +228,6 @@ TEST(TrainFlags, AResumedRunLeavesThePipelineOfAnotherGrid) {
   }
   taken({"--grid", "data=2", "--order", "1f1b"}, said);
   EXPECT_EQ(said, "--chunks 2");
-}
-
-// What was typed and changes no step, and nothing that changes one.
-TEST(TrainFlags, WithoutEffectAreNamed) {
-  const auto idle = [](const Words& words) {
-    CLI::App app;
-    TrainFlags flags;
-    add_train_flags(app, flags);
-    parse_words(app, words);
-    TrainSettings settings = settings_of(flags);
-    settings.typed = typed_flags(app);
-    return idle_options(settings);
-  };
-  const auto with = [](const Words& grid, const Words& words) {
-    Words all = grid;
-    all.insert(all.end(), words.begin(), words.end());
-    return all;
-  };
-  const Words alone{"--grid", "1x1x1x1"};
-  for (const Words& words :
-       {Words{"--zero", "3"}, Words{"--sequence-parallel", "on"}, Words{"--cut-messages", "on"},
-        Words{"--recompute-every", "2"}, Words{"--recompute", "selective"},
-        Words{"--data-bucket", "100"}, Words{"--weight-gather", "keep"},
-        Words{"--gradient-reduction", "accumulated"}, Words{"--data-reduction", "beside-backward"},
-        Words{"--in-flight-blocks", "5"}, Words{"--weight-gather-precision", "fp32"},
-        Words{"--transport", "window"}, Words{"--progress", "thread"}}) {
-    EXPECT_THAT(idle(with(alone, words)), testing::ElementsAre(words[0] + ' ' + words[1]));
-  }
-  EXPECT_THAT(idle(with({"--grid", "data=2,pipe=2,x=2", "--micro-batches", "2"},
-                        {"--zero", "1", "--cut-messages", "on", "--order", "gpipe", "--recompute",
-                         "full", "--precision", "bf16"})),
-              testing::IsEmpty());
-  EXPECT_THAT(idle(with(alone, {"--recompute", "full", "--precision", "bf16", "--batch", "4"})),
-              testing::IsEmpty());
 }
 
 TEST(TrainSettings, TheFifthStepIsTracedOrTheLast) {

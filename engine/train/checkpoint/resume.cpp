@@ -17,6 +17,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
+#include "engine/train/flags/command_line.hpp"
 #include "support/field.hpp"
 #include "support/whole_file.hpp"
 
@@ -59,6 +60,17 @@ std::optional<double> number(const std::string& text) {
 
 bool same(const std::string& left, const std::string& right) {
   return left == right || (number(left) && number(left) == number(right));
+}
+
+// "--steps 90 --minutes 2": of the flags of a run's length those that limit it.
+std::string length_words(const nlohmann::json& typed) {
+  std::string text;
+  for (const char* flag : {"--steps", "--minutes"}) {
+    const std::vector<std::string> words = typed.value(flag, std::vector<std::string>{"0"});
+    if (words.empty() || number(words.back()) == 0.0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", flag, words.back());
+  }
+  return text.empty() ? "the default length" : text;
 }
 
 }  // namespace
@@ -123,6 +135,11 @@ std::vector<std::string> changes_since(const nlohmann::json& before, const CLI::
     const std::string was = fmt::format("{}", fmt::join(old, " "));
     changes.push_back(fmt::format("{} {} instead of {}", flag, fmt::join(typed, " "),
                                   was.empty() || was == "[]" || was == "{}" ? "the default" : was));
+  }
+  const nlohmann::json typed = typed_flags(now);
+  const std::string was = length_words(before), is = length_words(typed);
+  if ((typed.contains("--steps") || typed.contains("--minutes")) && is != was) {
+    changes.push_back(fmt::format("{} instead of {}", is, was));
   }
   return changes;
 }

@@ -72,11 +72,6 @@ void refuse_without_effect(const CLI::App& verb) {
   if (!typed(verb, "--resume") && value("--goldfish-k") == "0") {
     refuse({"--goldfish-h"}, "without --goldfish-k");
   }
-  if (!typed(verb, "--resume") && value("--products") != "stored") {
-    throw std::runtime_error("--products " + value("--products") +
-                             " is projected only: the engine multiplies factors as they are stored "
-                             "(--precision bf16 or fp32)");
-  }
   if (!typed(verb, "--resume") && value("--precision") == "fp32") {
     refuse({"--grad-precision-z", "--grad-precision-data"},
            "with --precision fp32, which is fp32 throughout");

@@ -144,6 +144,11 @@ void add_where(CLI::App& verb, TrainFlags& flags) {
 void add_options(CLI::App& verb, TrainFlags& flags) {
   add_field_flags(verb, "Options of the training step", step_fields().facts(), usual_options(),
                   flags.options);
+  for (const ProjectedOnly& projected : projected_only) {
+    CLI::Option* const option = verb.get_option(projected.flag);
+    option->description(option->get_description() + "; only " + option->get_default_str() +
+                        " is trained");
+  }
 }
 
 void add_how(CLI::App& verb, TrainFlags& flags) {

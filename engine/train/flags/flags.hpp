@@ -2,6 +2,7 @@
 // hands the words on, so that they are read in one place.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,19 @@ namespace fourfold::inline engine::inline train::inline flags {
 
 // The options of a step, where nothing is typed.
 FieldValues usual_options();
+
+// An option of a step that is projected, but not trained otherwise than usual, and why.
+struct ProjectedOnly {
+  const char* flag;
+  const char* why;
+};
+inline constexpr std::array projected_only{
+    ProjectedOnly{"--products",
+                  "the engine multiplies factors as they are stored (--precision bf16 or fp32)"},
+    ProjectedOnly{"--pad-vocabulary",
+                  "what is trained is the vocabulary that the model says; give it one that is "
+                  "padded in its file"},
+    ProjectedOnly{"--rank-order", "ranks lie where mpirun puts them, by its --map-by"}};
 
 // What was typed. Numbers are read in place, with the defaults of the settings; words are checked
 // by settings_of.

@@ -56,7 +56,11 @@ Decoding parse_decoding(const std::string& text) {
 }
 
 StepOptions options_in_effect(const TrainSettings& settings) {
-  return in_effect(settings.options, settings.grid);
+  StepOptions options = in_effect(settings.options, settings.grid);
+  // The forward of one micro-batch and its backward stand in one order.
+  const bool is_one = options.micro_batches == 1 && options.order == PipelineOrder::gpipe;
+  if (is_one) options.order = PipelineOrder::one_f_one_b;
+  return options;
 }
 
 void check_pipeline(const TrainSettings& settings) {
@@ -112,14 +116,10 @@ TrainSettings settings_of(const TrainFlags& flags) {
   step_fields().set(settings.options, usual_options());
   step_fields().set(settings.options, flags.options);
   settings.options = with_buckets(settings.options, settings.grid);
-  if (!settings.options.rank_order.as_numbered()) {
-    throw std::runtime_error(
-        "--rank-order cannot take effect: ranks lie where mpirun puts them, by its --map-by");
-  }
-  if (settings.options.pad_vocabulary > 0) {
-    throw std::runtime_error(
-        "--pad-vocabulary cannot take effect: what is trained is the vocabulary that the model "
-        "says; give it one that is padded in its file");
+  for (const auto& [flag, why] : projected_only) {
+    const std::string word = step_fields().word(settings.options, flag);
+    if (word == step_fields().word({}, flag)) continue;
+    throw std::runtime_error(std::string(flag) + ' ' + word + " is projected only: " + why);
   }
   settings.transport = parse_transport(flags.transport);
   settings.progress = parse_progress_mode(flags.progress);
