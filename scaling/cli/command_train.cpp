@@ -1,5 +1,5 @@
-// fourfold train: has fourfold-engine train, draws the loss curve, and says how to go on where a
-// signal ended the job.
+// fourfold train: has fourfold-engine train, keeps the losses however the job ends, draws them at
+// its end, and says how to go on where a signal ended it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/jobs/engine_job.hpp"
+#include "scaling/jobs/interrupt.hpp"
 #include "scaling/study/loss_table.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/words/output.hpp"
@@ -41,27 +42,53 @@ std::string how_to_go_on(const std::string& folder) {
              : "it had written no checkpoint yet";
 }
 
-// A table with other columns is somebody else's; a link is replaced, not followed.
-void expect_none_or_ours(const std::string& path, const std::string& csv) {
+// The losses that the folder has a table of; empty: none. One with other columns is somebody
+// else's; a link is replaced, not followed.
+std::string earlier_losses(const std::string& path) {
   std::error_code missing;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, missing);
-  if (!std::filesystem::is_regular_file(status)) return;
-  const std::string columns = csv.substr(0, csv.find('\n') + 1);
-  if (read_text_file(path).starts_with(columns)) return;
+  if (!std::filesystem::is_regular_file(status)) return "";
+  const std::string csv = read_text_file(path);
+  if (csv.starts_with(loss_columns)) return csv;
   throw std::runtime_error(path + " is of no run and is kept; move it, then resume");
+}
+
+// Of the log, and of earlier logs where the run goes on in its own folder.
+LossTable written_losses(const nlohmann::json& plan) {
+  const std::string path = plan.at("folder").get<std::string>() + "/loss.csv";
+  const std::string earlier = earlier_losses(path);
+  const LossTable losses =
+      loss_table(plan.at("log"), plan.at("goes_on").get<bool>() ? earlier : "");
+  write_own_file(path, losses.csv);
+  return losses;
 }
 
 std::string loss_curve(const nlohmann::json& plan) {
   const std::string folder = plan.at("folder");
   try {
-    const LossTable losses = loss_table(plan.at("log"));
-    expect_none_or_ours(folder + "/loss.csv", losses.csv);
-    write_own_file(folder + "/loss.csv", losses.csv);
+    const LossTable losses = written_losses(plan);
     const std::string drawn = draw_loss_curve(folder, losses);
     return losses.left_out.empty() ? drawn : drawn + "; " + losses.left_out;
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(
         fmt::format("{} is trained, but there is no loss curve: {}", folder, error.what()));
+  }
+}
+
+// A run that was stopped or has failed leaves the table of what it trained, if it came so far.
+// Where the failure was that nothing can be written, that is said already.
+void keep_losses(const EngineJob& job) {
+  std::error_code missing;
+  const std::filesystem::path log = job.plan.at("log").get<std::string>();
+  if (!std::filesystem::is_regular_file(log, missing) || std::filesystem::is_empty(log, missing)) {
+    return;
+  }
+  try {
+    const PatientlyInterrupted patiently;
+    const LossTable losses = written_losses(job.plan);
+    if (!losses.left_out.empty()) remark(losses.left_out);
+  } catch (const std::runtime_error& error) {
+    if (job.status == status_stopped) remark(error.what());
   }
 }
 
@@ -72,6 +99,7 @@ int train(const std::vector<std::string>& typed) {
     remark(fmt::format("{}; {}", job.killed.empty() ? "interrupted" : job.killed,
                        how_to_go_on(job.plan.at("folder"))));
   }
+  if (job.status != 0 && !job.plan.is_null()) keep_losses(job);
   if (job.status != 0 || job.plan.is_null()) return job.status;
   const std::string drawn = loss_curve(job.plan);
   const nlohmann::ordered_json line{{"kind", "plots"}, {"text", drawn}};

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -34,6 +36,22 @@ struct Reader {
   LossTable table;
   std::string entropy;
 
+  // Of the table of an earlier log; rows that are none are passed over.
+  void take_row(const std::string& row) {
+    std::vector<std::string> cells(1);
+    for (const char letter : row) {
+      if (letter == ',') {
+        cells.emplace_back();
+      } else {
+        cells.back() += letter;
+      }
+    }
+    std::int64_t step = 0;
+    const char* const end = cells[0].data() + cells[0].size();
+    const auto read = std::from_chars(cells[0].data(), end, step);
+    if (cells.size() != 5 || read.ec != std::errc() || read.ptr != end) return;
+    steps[step] = {cells[1], cells[2], cells[4] == "1"};
+  }
   // Throws nlohmann::json::exception.
   void take(const nlohmann::json& entry) {
     const std::string kind = entry.at("kind");
@@ -69,8 +87,10 @@ std::string left_out_text(const std::string& log, const std::vector<std::int64_t
 
 }  // namespace
 
-LossTable loss_table(const std::string& log_path) {
+LossTable loss_table(const std::string& log_path, const std::string& earlier) {
   Reader reader;
+  std::istringstream rows(earlier);
+  for (std::string row; std::getline(rows, row);) reader.take_row(row);
   std::vector<std::int64_t> left_out;
   for (const TextLine& line : read_lines(log_path, "the log")) {
     try {
@@ -85,7 +105,7 @@ LossTable loss_table(const std::string& log_path) {
                              " is no log of a training run: no line of it says what was trained");
   }
   table.left_out = left_out_text(log_path, left_out);
-  table.csv = "step,training_loss,validation_loss,unigram_nats,resumed\n";
+  table.csv = loss_columns;
   for (const auto& [step, losses] : reader.steps) {
     table.csv += fmt::format("{},{},{},{},{}\n", step, losses.training, losses.validation,
                              reader.entropy, losses.resumed ? 1 : 0);

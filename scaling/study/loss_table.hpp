@@ -5,6 +5,9 @@
 
 namespace fourfold::inline scaling::inline study {
 
+inline constexpr const char* loss_columns =
+    "step,training_loss,validation_loss,unigram_nats,resumed\n";
+
 struct LossTable {
   std::string csv;
   std::string model, data;  // what was trained on what
@@ -16,8 +19,9 @@ struct LossTable {
 // training loss, validation loss and the entropy of single words (the loss of guessing by
 // frequency); what a step has no value of is empty. Of a run that was resumed, steps after the one
 // resumed from are those that it trained then, not earlier ones; likewise where it went back from a
-// bad step. Damaged lines are left out and spoken of. Throws std::runtime_error with a sentence if
-// the log is unreadable or no line of it says what was trained.
-LossTable loss_table(const std::string& log_path);
+// bad step. `earlier` is the CSV that the run had before, whose steps stay where the log begins
+// with a resume behind them. Damaged lines are left out and spoken of. Throws std::runtime_error
+// with a sentence if the log is unreadable or no line of it says what was trained.
+LossTable loss_table(const std::string& log_path, const std::string& earlier = "");
 
 }  // namespace fourfold::inline scaling::inline study

@@ -363,6 +363,51 @@ TEST(LossTable, HasALineAStepWithTheNewestLosses) {
   EXPECT_THAT(refusal([&] { loss_table(folder.file("none")); }), HasSubstr("cannot read"));
 }
 
+// The log keeps both branches of a run that goes on from an older checkpoint; the curve is of one.
+TEST(LossTable, LeavesOutStepsBehindTheOneThatIsResumedFrom) {
+  const TemporaryFolder folder;
+  const std::string log = folder.file("log.jsonl");
+  const auto run = [](int resumed_after_step) {
+    return nlohmann::json{{"kind", "run"},
+                          {"model", {{"name", "tiny"}, {"parameters", 1}}},
+                          {"grid", "1x1x1x1"},
+                          {"data", "a text"},
+                          {"word", "byte"},
+                          {"unigram_nats", 3.5},
+                          {"resumed_after_step", resumed_after_step}}
+               .dump() +
+           "\n";
+  };
+  const auto step = [](int number, double loss) {
+    return nlohmann::json{{"kind", "step"}, {"step", number}, {"loss", loss}}.dump() + "\n";
+  };
+  write_content(log, run(0) + step(1, 5.5) + step(2, 4.5) +
+                         R"({"kind":"validation","step":2,"loss":4.25})"
+                         "\n" +
+                         step(3, 3.5) +
+                         R"({"kind":"validation","step":3,"loss":3.25})"
+                         "\n" +
+                         step(4, 2.5) + run(2) + step(3, 3.75));
+
+  EXPECT_EQ(loss_table(log).csv,
+            "step,training_loss,validation_loss,unigram_nats,resumed\n1,5.5,,3.5,0\n"
+            "2,4.5,4.25,3.5,1\n3,3.75,,3.5,0\n");
+
+  // The same where each resume has begun a log of its own.
+  const std::vector<std::string> parts{run(0) + step(1, 5.5) + step(2, 4.5) + step(3, 3.5),
+                                       run(2) + step(3, 3.75) + step(4, 2.5), run(4) + step(5, 1.5),
+                                       run(0) + step(1, 5.25)};
+  std::string whole, csv = "of no run\n";
+  for (const std::string& part : parts) {
+    write_content(log, part);
+    csv = loss_table(log, csv).csv;
+    EXPECT_EQ(loss_table(log, csv).csv, csv);
+    whole += part;
+    write_content(log, whole);
+    EXPECT_EQ(csv, loss_table(log).csv);
+  }
+}
+
 // Wherever a log is torn, and by whatever, the steps of its other lines are in the curve.
 TEST(LossTable, ReadsEveryWholeLineOfATornLog) {
   const TemporaryFolder folder;

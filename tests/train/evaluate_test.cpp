@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/train.hpp"
@@ -149,6 +150,12 @@ TEST_F(EvaluationOf, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(said("a.bin", "12345678"),
               AllOf(HasSubstr("a.bin holds tokens as words"), HasSubstr("was trained on bytes")));
   EXPECT_THAT(said("a.txt", "x"), HasSubstr("has 1 byte, of which none is a target"));
+  const std::string document = R"({"prompt": "a long one", "completion": "yes"})";
+  const std::int64_t all = std::exchange(asked_.most_words, 5);
+  EXPECT_THAT(said("a.jsonl", document + "\n"),
+              AllOf(HasSubstr("the first 5 bytes of "), HasSubstr("give more --words")));
+  asked_.most_words = all;
+  EXPECT_EQ(said("a.jsonl", document + "\n"), "");
   EXPECT_THAT(said("a.txt", "na\xC3\xAFve"), HasSubstr("needs one of at least 196"));
   EXPECT_THAT(said("a.txt", ""), HasSubstr("is empty"));
   asked_.files = {folder.file("none*.txt")};

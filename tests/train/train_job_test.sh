@@ -29,9 +29,23 @@ wait "$job" || status=$?
 [ "$status" -eq 130 ] || fail "a stopped run ended with status $status, not 130"
 grep -q "asked to stop" "$work/stopped.out" || fail "a stopped run does not say so"
 step=$(sed -n 's/^asked to stop: step \([0-9]*\) .*/\1/p' "$work/stopped.out")
+[ "$(wc -l <"$work/stopped/loss.csv")" -eq $((step + 1)) ] || fail "a stopped run has no loss.csv of its $step steps"
 "$fourfold" train --resume "$work/stopped/checkpoints" --grid 1x2x1x1 --steps $((step + 2)) --print-every 1 \
   --folder "$work/resumed" >"$work/resumed.out" 2>&1 || fail "a resumed run ended with status $?"
 [ "$(grep -c '^step .* tokens/s' "$work/resumed.out")" -eq 2 ] || fail "not resumed after step $step"
+
+# A run that diverges leaves its losses, too; and one that goes on with another log those of the one before.
+status=0
+"$fourfold" train "${common[@]}" --ranks 1 --steps 9 --learning-rate 1e30 --warm-up 0 --folder "$work/diverged" \
+  >"$work/diverged.out" 2>&1 || status=$?
+if [ "$status" -ne 2 ] || ! grep -q '^1,[0-9]' "$work/diverged/loss.csv"; then fail "a diverged run: status $status"; fi
+"$fourfold" train "${common[@]}" --ranks 1 --steps 3 --folder "$work/logs" >"$work/logs.out" 2>&1 || fail "three steps: $?"
+for steps in 5 6; do
+  "$fourfold" train --resume "$work/logs" --steps $steps --log "$work/$steps.jsonl" >"$work/logs.out" 2>&1 ||
+    fail "no resume with another log: $?"
+  [ "$(wc -l <"$work/logs/loss.csv")" -eq $((steps + 1)) ] || fail "another log has cost steps: $(cat "$work/logs/loss.csv")"
+done
+grep -q "with --steps 6 instead of --steps 5, other than" "$work/logs.out" || fail "another length is not said"
 
 # The folder of a run is refused to another one; its own run goes on in it, however it is named, and
 # what is not as it was is said.
@@ -120,6 +134,13 @@ if mount -t tmpfs -o size=600k fourfold-test "$work/disk" 2>/dev/null; then
     fail "a disk without room: status $status, said: $said"
   fi
   [ -z "$(ls "$disk")" ] || fail "a run without room left something: $(ls "$disk")"
+  # A trace without room ends nothing.
+  head -c 1000000 /dev/zero >"$disk/others" 2>/dev/null || true
+  "$fourfold" train "${common[@]}" --ranks 2 --steps 6 --trace "$disk/trace.json" --folder "$work/traceless" \
+    >"$work/traceless.out" 2>&1 || fail "a trace without room ended a run with status $?"
+  grep -q "^fourfold: .*trace.json.*No space left.*; training goes on without the trace$" "$work/traceless.out" ||
+    fail "a trace that cannot be written is not said"
+  [ -s "$work/traceless/checkpoints/step-00000006.json" ] || fail "a trace without room has cost the last step"
   umount "$disk"
   mount -t tmpfs -o size=1400k fourfold-test "$disk"
   # Somebody else takes the room once the run has begun: the older checkpoint makes place for the next.

@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "engine/train/sample/pick.hpp"
@@ -41,6 +43,19 @@ TEST(Readable, KeepsLettersAndReplacesWhatNoTerminalShows) {
   EXPECT_EQ(readable({464, 2068}, TokenFormat::llmc), "464 2068");
 }
 
+// A vocabulary may be padded beyond the bytes: no word of it looks like another one.
+TEST(Readable, OfEveryWordIsItsOwn) {
+  EXPECT_EQ(readable({72, 0x148, 0xC3, 300, 0xA9}, TokenFormat::text),
+            "H<328>\xEF\xBF\xBD<300>\xEF\xBF\xBD");
+  const std::string unseen = "\xEF\xBF\xBD";
+  std::set<std::string> texts;
+  for (std::int32_t word = 0; word < 1024; ++word) {
+    const std::string text = readable({word}, TokenFormat::text);
+    EXPECT_TRUE(texts.insert(text).second || text == unseen) << word;
+    EXPECT_EQ(text.starts_with('<') && text.size() > 1, word > 255) << word;
+  }
+}
+
 TEST(Readable, OfATextThatGrowsNeverChangesWhatWasSaid) {
   // A, a letter of three bytes, a lone start of two, B, a lone start of four at the end.
   const Words words{65, 0xE2, 0x82, 0xAC, 0xC3, 66, 0xF0, 0x9F};
@@ -63,7 +78,7 @@ TEST(Readable, OfATextThatGrowsNeverChangesWhatWasSaid) {
 // An untrained model says any byte: a letter begun and broken by another letter's first byte, too.
 TEST(Prompt, TextThatGrowsNeverTakesBackWhatItSaid) {
   std::mt19937 random(5);
-  const std::vector<std::int32_t> bytes{0x41, 0x80, 0xBF, 0xC3, 0xE2, 0xF0, 0xFF};
+  const std::vector<std::int32_t> bytes{0x41, 0x80, 0xBF, 0xC3, 0xE2, 0xF0, 0xFF, 0x1C3};
   for (int text = 0; text < 2000; ++text) {
     std::vector<std::int32_t> words;
     std::string said;

@@ -55,11 +55,17 @@ void refuse_stream(const WordStream& words, const TrainingState& state, std::int
     throw std::runtime_error(fmt::format("{} holds {}s as words, but the model was trained on {}s",
                                          file.path(), are, were));
   }
-  if (!Windows(words, state.model, most_words).any_counts()) {
+  if (!Windows(words, state.model, 0).any_counts()) {
     throw std::runtime_error(fmt::format(
         "{} has {}, of which none is a target: the first has nothing before it, and prompts do not "
         "count",
         file.path(), amount(words.words(), are)));
+  }
+  if (!Windows(words, state.model, most_words).any_counts()) {
+    throw std::runtime_error(
+        fmt::format("the first {} of {} to be guessed are of a prompt, which does not count; give "
+                    "more --words, or 0 for all",
+                    amount(most_words, are), file.path()));
   }
   words.expect_within(state.model.vocabulary, words_looked_at);
 }

@@ -47,17 +47,16 @@ files::path above(const files::path& path) {
   return folder.has_filename() ? folder : folder.parent_path();
 }
 
-// Whether the checkpoint that is resumed, or the folder of them, is this run folder's own.
-bool resumes_from(const TrainSettings& settings, const std::string& checkpoints) {
+}  // namespace
+
+bool goes_on_in_its_folder(const TrainSettings& settings) {
   if (settings.resume.empty()) return false;
   const files::path resumed = files::is_directory(settings.resume)
                                   ? files::path(settings.resume)
                                   : files::absolute(settings.resume).parent_path();
   std::error_code missing;
-  return files::equivalent(resumed, checkpoints, missing);
+  return files::equivalent(resumed, settings.folder + "/checkpoints", missing);
 }
-
-}  // namespace
 
 std::string default_folder(const std::string& model) {
   return fmt::format("results/train/{}-{:%Y%m%d-%H%M%S}", made_plain(model),
@@ -88,7 +87,7 @@ void refuse_unmakeable(const std::string& folder) {
 void refuse_earlier_run(const TrainSettings& settings) {
   refuse_in_use(settings.folder);
   const std::string checkpoints = settings.folder + "/checkpoints";
-  if (resumes_from(settings, checkpoints)) return;
+  if (goes_on_in_its_folder(settings)) return;
   if (!finished_checkpoints(checkpoints).empty()) {
     throw std::runtime_error(
         fmt::format("{0} holds an earlier run; go on with that by --resume {0}, or give another "

@@ -14,6 +14,9 @@ std::string default_folder(const std::string& model);
 // an older one, whose run has gone on already, and for checkpoints that are in no run's folder.
 std::string folder_resumed(const std::string& resume);
 
+// Whether the checkpoint that is resumed, or the folder of them, is this run folder's own.
+bool goes_on_in_its_folder(const TrainSettings& settings);
+
 // Throws std::runtime_error with a sentence if the folder is neither there to be written in nor can
 // be made. Makes nothing. Not collective.
 void refuse_unmakeable(const std::string& folder);

@@ -171,6 +171,7 @@ int plan(const Typed& typed) {
                               {"heartbeats", heartbeats},
                               {"folder", settings.folder},
                               {"log", log_path(settings)},
+                              {"goes_on", goes_on_in_its_folder(settings)},
                               {"json", settings.screen == Screen::json},
                               {"arguments", arguments},
                               {"made", made ? made->release() : std::vector<std::string>()}};

@@ -25,6 +25,7 @@
 #include "engine/train/run/trained_before.hpp"
 #include "engine/train/sample/prompt.hpp"
 #include "support/clock_text.hpp"
+#include "support/complaint.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
@@ -259,8 +260,14 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double seconds) {
   return report;
 }
 
+// A trace is looked at beside a run: one that cannot be written does not end it.
 void Trainer::write_trace(const std::vector<OpSpan>& spans) {
-  write_traced_step(settings_, worker_.world, state_.step, spans);
+  try {
+    write_traced_step(settings_, worker_.world, state_.step, spans);
+  } catch (const FailedTogether& failure) {
+    if (worker_.world.rank() != 0) return;
+    return remark(fmt::format("{}; training goes on without the trace", failure.what()));
+  }
   log_.say("trace       " + settings_.trace);
   log_.record(
       nlohmann::ordered_json{{"kind", "trace"}, {"step", state_.step}, {"path", settings_.trace}}

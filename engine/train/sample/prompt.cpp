@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace fourfold::inline engine::inline train::inline sample {
 
@@ -76,6 +77,28 @@ std::size_t letter_length(const std::string& text, std::size_t i) {
   return length;
 }
 
+// A vocabulary may have words that are no bytes: a padding, or what ends a text.
+bool is_byte(std::int32_t word) {
+  return word >= 0 && word <= 0xFF;
+}
+
+std::string readable_bytes(const std::string& bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    const std::size_t length = letter_length(bytes, i);
+    if (length > 0) {
+      text += bytes.substr(i, length);
+      i += length;
+      continue;
+    }
+    const bool plain = byte == '\n' || byte == '\t' || (byte >= 0x20 && byte < 0x7F);
+    text += plain ? std::string(1, bytes[i]) : std::string("\xEF\xBF\xBD");  // U+FFFD
+    ++i;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat format,
@@ -101,20 +124,14 @@ std::string readable(const std::vector<std::int32_t>& words, TokenFormat format)
     return text;
   }
   std::string bytes;
-  for (std::int32_t word : words) bytes += static_cast<char>(word);
-  for (std::size_t i = 0; i < bytes.size();) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    const std::size_t length = letter_length(bytes, i);
-    if (length > 0) {
-      text += bytes.substr(i, length);
-      i += length;
-      continue;
+  for (std::int32_t word : words) {
+    if (is_byte(word)) {
+      bytes += static_cast<char>(word);
+    } else {
+      text += readable_bytes(std::exchange(bytes, "")) + '<' + std::to_string(word) + '>';
     }
-    const bool plain = byte == '\n' || byte == '\t' || (byte >= 0x20 && byte < 0x7F);
-    text += plain ? std::string(1, bytes[i]) : std::string("\xEF\xBF\xBD");  // U+FFFD
-    ++i;
   }
-  return text;
+  return text + readable_bytes(bytes);
 }
 
 std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format) {
@@ -123,6 +140,7 @@ std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format)
   // with.
   for (std::size_t kept = 1; kept <= std::min<std::size_t>(4, words.size()); ++kept) {
     const std::size_t start = words.size() - kept;
+    if (!is_byte(words[start])) break;
     const auto byte = static_cast<unsigned char>(words[start]);
     if ((byte & 0xC0) == 0x80) continue;
     if (promised_length(byte) > kept) words.resize(start);

@@ -19,7 +19,8 @@ std::vector<std::int32_t> words_of_prompt(const std::string& prompt, TokenFormat
 std::vector<std::int32_t> words_of_stop(const std::string& stop, TokenFormat format,
                                         std::int64_t vocabulary);
 
-// As it can be printed: bytes that are no text on a terminal are replaced.
+// As it can be printed: bytes that are no text on a terminal are replaced, and words of such a text
+// that are no bytes stand as "<300>".
 std::string readable(const std::vector<std::int32_t>& words, TokenFormat format);
 // Of words to which others will be added: without the letter at their end that may not be whole.
 std::string readable_so_far(std::vector<std::int32_t> words, TokenFormat format);
