@@ -297,15 +297,16 @@ Study study_of(const Campaign& campaign, const Answered& answered) {
   Study study = make_study(campaign, answered.records, answered.tags);
   for (std::size_t i = 0; i < study.rows.size(); ++i) study.rows[i].given = answered.given[i];
   if (!campaign.is_measured()) return study;
-  std::map<std::string, std::optional<double>> references;
+  std::map<std::pair<std::string, std::string>, std::optional<double>> references;
   for (std::size_t i = 0; i < study.rows.size(); ++i) {
     StudyRow& row = study.rows[i];
     row.twin = answered.twins[i];
     row.no_twin = answered.no_twin[i];
-    const std::string& platform = row.record.point.platform;
-    if (!references.contains(platform)) references[platform] = calibrated_reference(platform);
-    const std::optional<double> reference = references[platform];
-    if (reference && row.record.measured) row.speed = *reference / row.record.measured->reference_s;
+    if (!row.record.measured) continue;
+    const std::pair machines(row.record.point.platform, row.record.measured->cpu);
+    const auto [known, is_new] = references.try_emplace(machines);
+    if (is_new) known->second = calibrated_reference(machines.first, machines.second);
+    if (known->second) row.speed = *known->second / row.record.measured->reference_s;
   }
   return study;
 }

@@ -162,12 +162,14 @@ std::string twin_refusal(const Question& question) {
               : fmt::format("{} has {} devices", platform.name, platform.devices());
 }
 
-std::optional<double> calibrated_reference(const std::string& platform) {
+std::optional<double> calibrated_reference(const std::string& platform, const std::string& cpu) {
   const std::filesystem::path path(platform);
   if (path.extension() != ".toml") return std::nullopt;
   const std::string beside =
       (path.parent_path() / (path.stem().string() + ".measured.jsonl")).string();
   if (!std::filesystem::is_regular_file(beside)) return std::nullopt;
+  const std::string rank_of_it = cpu.substr(0, cpu.rfind(", ")) + ", a rank";
+  if (read_platform(platform).processor.name != rank_of_it) return std::nullopt;
   return reference_seconds(read_measured(beside), cores_of_this_machine());
 }
 

@@ -43,8 +43,8 @@ Record measured_record(const Question& question, const ProcessGrid& grid,
 std::string twin_refusal(const Question& question);
 
 // Seconds of the small product beside the calibration that made the platform's file; absent where
-// it is no calibrated one.
-std::optional<double> calibrated_reference(const std::string& platform);
+// it is no calibration of the machine that was measured, "a processor, 2 cores".
+std::optional<double> calibrated_reference(const std::string& platform, const std::string& cpu);
 
 // "srun --ntasks={ranks}" as words, with the number of ranks put in. Throws std::runtime_error if
 // {ranks} is missing.

@@ -88,7 +88,12 @@ std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& poi
       static_cast<double>(record.devices()) / static_cast<double>(first.front()->record.devices());
   const double tokens = static_cast<double>(record.point.global_batch) *
                         static_cast<double>(record.point.model.sequence);
-  std::string simulated = "-", deviation = "-";
+  std::string simulated = "-", deviation = "-", speed = "-";
+  if (row.speed) {
+    speed = fmt::format("{:.0f}", 100.0 * median_of(runs, [](const StudyRow& one) {
+                                    return one.speed.value_or(1.0);
+                                  }));
+  }
   if (row.twin) {
     const double twin = median_of(runs, [](const StudyRow& one) { return one.simulated()->value; });
     simulated = milliseconds(twin);
@@ -108,19 +113,23 @@ std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& poi
           share([](const StudyRow& one) { return one.record.exposed_share(); }),
           fmt::format("{:.2f}", speedup),
           fmt::format("{:.1f}", 100.0 * speedup / more),
-          fmt::format("{:.0f}", 100.0 * median_of(runs, [](const auto& one) { return one.speed; })),
+          speed,
           simulated,
           deviation};
 }
 
 std::string notes(const Study& study, const std::vector<Runs>& points) {
-  std::set<std::string> machines, conventions;
+  std::set<std::string> machines, conventions, others;
   double disturbed = 0.0;
   for (const StudyRow& row : study.rows) {
     machines.insert(row.record.measured->cpu);
     conventions.insert(
         model_flops_convention(row.record.point.model, row.record.point.options.recompute));
     disturbed = std::max(disturbed, row.record.measured->foreign_cores);
+    if (row.twin && !row.speed) {
+      others.insert(
+          fmt::format("{} is no calibration of {}", row.machine, row.record.measured->cpu));
+    }
   }
   std::string text = wrapped(
       fmt::format("Measured on {}, the slowest rank's median step; more ranks than cores share "
@@ -137,6 +146,12 @@ std::string notes(const Study& study, const std::vector<Runs>& points) {
     if (row.no_twin.empty()) continue;
     text += fmt::format("{} on {} ranks has no simulated twin: {}.\n", row.record.point.model.name,
                         row.record.devices(), row.no_twin);
+  }
+  for (const std::string& other : others) {
+    text += wrapped(fmt::format("{}: what is simulated are its own seconds, which deviate from "
+                                "those of the machine that was measured as the two differ.",
+                                other)) +
+            '\n';
   }
   constexpr double disturbing = 0.25;
   if (disturbed > disturbing) {

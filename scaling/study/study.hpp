@@ -29,14 +29,14 @@ struct StudyRow {
   std::optional<double> value = {};
   std::int64_t repetition = 1;
   // Of a measured row: the same point simulated, or why it is not, and how fast the machine was
-  // meanwhile, against its calibration.
+  // meanwhile, against its calibration; absent where the platform is no calibration of it.
   std::optional<Record> twin = {};
   std::string no_twin = {};
-  double speed = 1.0;
+  std::optional<double> speed = {};
 
   // The twin's seconds at that speed.
   std::optional<Seconds> simulated() const {
-    return twin ? std::optional(twin->seconds() * (1.0 / speed)) : std::nullopt;
+    return twin ? std::optional(twin->seconds() * (1.0 / speed.value_or(1.0))) : std::nullopt;
   }
   // Projected over published seconds, less 1; absent where nothing was published.
   std::optional<double> deviation() const;

@@ -157,6 +157,20 @@ TEST(MeasuredTables, ShowTheTwinBesideItOrWhyThereIsNone) {
   EXPECT_THAT(text, HasSubstr("1800.0-2400.0"));
   EXPECT_THAT(text, HasSubstr("on 8 ranks has no simulated twin: more than two ranks a core (4)."));
   EXPECT_THAT(text, HasSubstr("a processor, 2 cores"));
+  EXPECT_THAT(text, Not(HasSubstr("is no calibration of")));
+}
+
+// Seconds of another machine stand beside measured ones, but not as if they were this one's.
+TEST(MeasuredTables, SayWhereThePlatformIsNotTheMachineThatWasMeasured) {
+  Study study = measured_study();
+  study.rows[1].machine = "perlmutter";
+  study.rows[1].speed.reset();
+
+  const std::string text = measured_text(study, Width::whole);
+
+  EXPECT_THAT(text, HasSubstr("perlmutter is no calibration of a processor, 2 cores: "));
+  EXPECT_THAT(text, Not(HasSubstr("here is no calibration")));
+  EXPECT_EQ(calibrated_reference("perlmutter", "a processor, 2 cores"), std::nullopt);
 }
 
 TEST(MeasuredTables, AreDrawnWithTwinsAsASeriesAndQuartilesAsBars) {
