@@ -147,7 +147,7 @@ TEST(Search, FindsTheFastestWithoutWhatIsSlower) {
 
 // Of pipelines in each order: what a bound leaves out is not the fastest.
 TEST(Search, FindsTheFastestPipelineWithoutWhatIsSlower) {
-  for (std::int64_t number = 0; number < 40; ++number) {
+  for (std::int64_t number = 0; number < 15; ++number) {
     DrawnStep step = drawn_step(number, 16);
     const std::string machine =
         fixed_machines[static_cast<std::size_t>(number) % fixed_machines.size()];
