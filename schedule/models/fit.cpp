@@ -173,10 +173,11 @@ std::string misfit(const Model& model, const ProcessGrid& grid, std::int64_t glo
              " x " + text(grid.extent(Axis::data)) + " shares" +
              nearest_counts(grid, global_batch, micro_batches);
     case Misfit::tokens:
-      return where + "sequence parallelism cuts the tokens of a micro-batch on a device, " +
+      return where + "sequence parallelism cuts the " +
              text(tokens_of_sequence(model, options) *
                   (global_batch / batch_unit(grid, micro_batches))) +
-             ", by x = " + text(grid.extent(Axis::x)) + ", which must divide them";
+             " tokens of a micro-batch on a device by x = " + text(grid.extent(Axis::x)) +
+             ", which must divide them";
     case Misfit::second_factoring:
       return where +
              "no layer of it lies on a second factoring of the ranks; leave expert and "
