@@ -11,8 +11,7 @@ std::optional<WithoutEffect> why_without_effect(const std::string& key,
     const char* by;
     const char* why;
   };
-  const bool gathers =
-      options.recompute == Recompute::full || options.recompute == Recompute::mlp;
+  const bool gathers = options.recompute == Recompute::full || options.recompute == Recompute::mlp;
   const bool narrow = options.precision != Precision::fp32;
   const Row rows[]{
       {"overlap.recompute_gather",
