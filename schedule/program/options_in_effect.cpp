@@ -36,29 +36,6 @@ StepOptions forward_alone(StepOptions options) {
   return options;
 }
 
-namespace {
-
-// Of collectives along axes of extent 1: they take no time that could be hidden.
-Overlap overlap_in_effect(const StepOptions& options, const ProcessGrid& grid) {
-  const Overlap usual;
-  Overlap overlap = options.overlap;
-  if (grid.has_second()) return overlap;
-  const bool is_one_tensor = grid.extent(Axis::x) == 1 && grid.extent(Axis::y) == 1;
-  const bool is_whole = grid.extent(Axis::z) == 1;
-  if (is_one_tensor) overlap.all_reduce = usual.all_reduce;
-  if (is_one_tensor && is_whole && !options.cuts_gradients()) {
-    overlap.reduce_scatter = usual.reduce_scatter;
-  }
-  if (is_whole && !options.cuts_weights()) {
-    overlap.all_gather = usual.all_gather;
-    overlap.recompute_gather = usual.recompute_gather;
-    overlap.across_blocks = usual.across_blocks;
-  }
-  return overlap;
-}
-
-}  // namespace
-
 StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
   const StepOptions usual;
   if (!options.trains()) options = forward_alone(options);
@@ -94,7 +71,6 @@ StepOptions in_effect(StepOptions options, const ProcessGrid& grid) {
   }
   if (grid.extent(Axis::pipe) == 1) options.layers_per_stage = usual.layers_per_stage;
   if (grid.extent(Axis::x) == 1) options.sequence_parallel = usual.sequence_parallel;
-  options.overlap = overlap_in_effect(options, grid);
   return options;
 }
 

@@ -15,9 +15,8 @@ StepOptions with_buckets(StepOptions options, const ProcessGrid& grid);
 StepOptions forward_alone(StepOptions options);
 
 // The options with those as usual that have no axis to act on: what is cut along data with one
-// replica, what is gathered along z with z = 1, tokens cut by x with x = 1, overlaps of collectives
-// of one. Nobody would run these, or keep a second copy of what is whole. With the buckets of the
-// grid.
+// replica, what is gathered along z with z = 1, tokens cut by x with x = 1. Nobody would run a
+// collective of one, or keep a second copy of what is whole. With the buckets of the grid.
 StepOptions in_effect(StepOptions options, const ProcessGrid& grid);
 
 }  // namespace fourfold::inline schedule::inline program

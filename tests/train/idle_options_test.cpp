@@ -66,8 +66,6 @@ TEST(OptionsOfARun, WithoutEffectAreNamed) {
         Words{"--grid", "pipe=2", "--micro-batches", "2"}}) {
     EXPECT_THAT(idle(with(grid, {"--overlap", "none"})), testing::IsEmpty()) << grid[1];
   }
-  EXPECT_THAT(idle({"--grid", "data=2", "--overlap", "none"}),
-              testing::ElementsAre("--overlap none"));
   for (const char* micro_batches : {"2", "4"}) {
     EXPECT_THAT(idle(with(alone, {"--order", "gpipe", "--micro-batches", micro_batches})),
                 testing::IsEmpty());

@@ -60,6 +60,8 @@ StepOptions options_in_effect(const TrainSettings& settings) {
   // The forward of one micro-batch and its backward stand in one order.
   const bool is_one = options.micro_batches == 1 && options.order == PipelineOrder::gpipe;
   if (is_one) options.order = PipelineOrder::one_f_one_b;
+  // Collectives of one rank take no time that could be hidden.
+  if (settings.grid.size() == 1) options.overlap = {};
   return options;
 }
 
