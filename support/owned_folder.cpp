@@ -170,8 +170,14 @@ OwnedFolder::~OwnedFolder() {
 void refuse_in_use(const std::string& folder) {
   const int file = ::open((folder + "/.in-use").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return;
-  const bool is_taken = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  const std::optional<Owner> owner = read_owner(file);
+  bool is_taken = true;
+  std::optional<Owner> owner;
+  // Who has just taken the folder writes its name in a moment.
+  for (int times = 0; is_taken && !owner && times < most_times; ++times) {
+    if (times > 0) ::usleep(microseconds_between);
+    is_taken = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    owner = read_owner(file);
+  }
   ::close(file);
   const bool by_another = !owner || owner->process != ::getpid() || owner->host != this_host();
   if (is_taken && by_another) in_use(folder, owner);

@@ -1,9 +1,11 @@
 // Folders that one process at a time writes to, and new ones that nobody else has made.
 #include "support/owned_folder.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -89,6 +92,25 @@ TEST_F(OwnedFolders, OfAProcessThatLivesAreItsAndOfOneThatWasKilledAreTakenOver)
 
   EXPECT_THAT(next.remark(), testing::AllOf(HasSubstr(" was" + process),
                                             HasSubstr("which has ended; it is taken over")));
+}
+
+// A lock is held a moment before the name of its owner is written.
+TEST_F(OwnedFolders, AreNamedByOwnersThatWriteTheirNameLate) {
+  for (const bool takes : {true, false}) {
+    const int file = open((root_ + "/.in-use").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    ASSERT_EQ(flock(file, LOCK_EX), 0);
+    const std::string name = "process 7 on far-away started 5 since 2026-01-02T03:04:05Z\n";
+    std::thread late([&] {
+      usleep(200'000);
+      EXPECT_EQ(write(file, name.data(), name.size()), std::ssize(name));
+    });
+
+    EXPECT_THAT(takes ? said() : refusal<std::runtime_error>([&] { refuse_in_use(root_); }),
+                HasSubstr(" is in use by process 7 on far-away since "));
+    late.join();
+    close(file);
+    files::remove(root_ + "/.in-use");
+  }
 }
 
 // A number that the system gives again is another process by when it was started: field 22 of what
