@@ -168,8 +168,7 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
 void refuse_idle(const Campaign& campaign, const CampaignOrder& order) {
   if (!order.launch.empty() && (!campaign.is_measured() || order.slice)) {
     throw std::runtime_error(
-        "--launch cannot take effect: it starts the ranks of points that are measured, and these "
-        "are projected");
+        "--launch cannot take effect: it starts ranks of measured points; these are projected");
   }
   std::set<std::int64_t> all;
   for (const Question& question : campaign.questions) all.insert(question.devices);

@@ -8,7 +8,7 @@ cp "${FOURFOLD_BIN_DIR:?}/fourfold" "$folder"
 for name in fourfold-engine fourfold-bench; do
   cat >"$folder/$name" <<'STAND_IN'
 #!/usr/bin/env bash
-[[ "$*" != *--plan* ]] || { echo "{\"ranks\": ${RANKS:-1}, \"arguments\": [\"go\"], \"folder\": \"there\"}"; exit 0; }
+[[ "$*" != *--plan* ]] || { echo "{\"ranks\": ${RANKS:-1}, \"arguments\": [\"go\"], \"folder\": \"there\", \"log\": \"there/log.jsonl\"}"; exit 0; }
 exit "$STATUS"
 STAND_IN
   chmod +x "$folder/$name"

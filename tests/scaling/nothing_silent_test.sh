@@ -41,7 +41,7 @@ ends 2 "--transport cannot take effect without --set here" validate --set layers
 ends 2 "--set layers is given twice" validate --set layers --set layers
 ends 2 "--intervals needs runs of at least" validate --set layers --intervals
 ends 2 "no point of the campaign is on 77 devices; there are 16" campaign run small.toml --devices 77
-ends 2 "--launch cannot take effect: it starts the ranks of points that are measured" campaign run small.toml \
+ends 2 "--launch cannot take effect: it starts ranks of measured points" campaign run small.toml \
   --launch 'srun --ntasks={ranks}'
 for flag in "--model gpt-5b" "--sequences 2" "--grid 2x1x1x1"; do
   # shellcheck disable=SC2086
