@@ -131,8 +131,8 @@ CoreVerdict verdict_on_core(const std::string& core, VectorUnit unit,
   }
   if (!asked_for) return {start_anew, *better, ""};
   return {start_anew, *better,
-          std::string(variable) + "=" + *asked_for + " is replaced by " + *better + ":\n" + idle +
-              ";\n--openblas-core keep leaves them"};
+          std::string(variable) + "=" + *asked_for + " is replaced by " + *better +
+              ", with wider vectors (--openblas-core keep leaves it)"};
 }
 
 void repair_openblas_core(CoreWish wish) {

@@ -70,6 +70,16 @@ TEST(OpenblasCore, ThatTheEnvironmentAsksForIsReplacedWithAWord) {
   EXPECT_THAT(asked.sentence, HasSubstr("--openblas-core keep"));
 }
 
+TEST(OpenblasCore, IsSpokenOfInOneLine) {
+  for (const char* core : {"Prescott", "Haswell", "Zen"}) {
+    for (const char* asked : {"Haswell", "PRESCOTT", "SKYLAKEX"}) {
+      for (CoreWish wish : {CoreWish::repair, CoreWish::keep}) {
+        EXPECT_THAT(verdict(core, asked, wish).sentence, Not(HasSubstr("\n")));
+      }
+    }
+  }
+}
+
 TEST(OpenblasCore, ThatIsToBeKeptIsShoutedAbout) {
   const CoreVerdict kept = verdict("Haswell", "Haswell", CoreWish::keep);
 

@@ -3,7 +3,6 @@
 # one operation a line; and a command that is there to be copied is one line.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
-unset OPENBLAS_CORETYPE # what a run says of another's is a sentence, which is one line
 
 # fits ARGUMENTS...: fourfold ARGUMENTS prints no wider line, to both streams.
 fits() {
