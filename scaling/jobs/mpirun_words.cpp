@@ -72,6 +72,7 @@ std::string MpirunWords::own(std::string_view text) {
 
 std::string MpirunWords::rest() {
   if (!not_started().empty()) return std::exchange(begun_, "");
+  lost_words_ = false;  // others speak
   const std::string failed_call = std::exchange(failed_call_, "");
   return std::exchange(before_, "") + std::exchange(held_, "") + std::exchange(begun_, "") +
          (death_ || rank_spoke_ ? "" : failed_call);
@@ -98,7 +99,8 @@ std::string MpirunWords::not_started() const {
       if (in_frame) sentence += (sentence.empty() ? "" : " ") + line.substr(begin);
     }
   }
-  if (!speaks) return "";
+  const bool others_speak = rank_spoke_ || !failed_call_.empty() || !before_.empty();
+  if (!speaks) return lost_words_ && !others_speak ? "it has lost the words that say why" : "";
   if (sentence.empty()) sentence = first_line;
   return sentence.size() <= most_letters ? sentence : sentence.substr(0, most_letters) + "...";
 }
@@ -129,6 +131,7 @@ std::string MpirunWords::own_line(const std::string& line) {
   mpirun_spoke_ = mpirun_spoke_ || error || is_frame(line) || is_notice(line);
   if (is_notice(line)) {
     if (const auto seen = death_in(line)) death_ = seen;
+    lost_words_ = lost_words_ || error;
     in_notice_ = in_notice_ || !held_.empty();
     held_.clear();
     return "";

@@ -46,6 +46,7 @@ class MpirunWords {
   bool mpirun_spoke_ = false;
   bool started_ = false;
   bool rank_spoke_ = false;  // of its failure: the next ones met the same, or its end
+  bool lost_words_ = false;  // mpirun failed to add up what ranks had it say
   std::string failed_call_;  // what the first said whose call of MPI failed
   std::string warning_;
   std::string before_;  // what others than ranks said before the start

@@ -149,6 +149,24 @@ TEST(MpirunWords, MakesASentenceOfWhatKeepsRanksFromStarting) {
   EXPECT_EQ(alone.not_started(), error);
 }
 
+// Where two ranks have the same to say mpirun may lose both: the end is not silent.
+TEST(MpirunWords, SaysThatWordsAreLostWhereNobodyElseSpeaks) {
+  const std::string lost =
+      "[vm:1] [[2,0],0] ORTE_ERROR_LOG: Out of resource in file ../orte/util/show_help.c at line "
+      "5\n";
+  for (const auto& [before, sentence] :
+       {std::pair{"", "it has lost the words that say why"},
+        std::pair{"fourfold: 2 ranks share 1 core\n", "it has lost the words that say why"},
+        std::pair{"fourfold: rank 0: no room\n", ""}, std::pair{"of a plug-in\n", ""},
+        std::pair{"fourfold: rank 0: MPI_Init failed\n", ""}}) {
+    MpirunWords words;
+    std::string said = words.own(before + lost + lost);
+    said += words.rest();
+    EXPECT_EQ(said, before);
+    EXPECT_EQ(words.not_started(), sentence) << before;
+  }
+}
+
 TEST(MpirunWords, HearsTheFirstOfSeveralRanksThatFail) {
   const std::string others = "fourfold: 2 ranks share 1 core\n";
   for (const std::string& before : {std::string(), std::string(ranks_started) + "\n"}) {
