@@ -407,6 +407,30 @@ TEST_F(DiskRoom, IsCountedAsItIsUsed) {
   }
 }
 
+// One at the end and, where bad steps go back, one before the first step; else one in each period.
+TEST_F(DiskRoom, CountsTheCheckpointsOfAllPeriods) {
+  const SharedFolder folder;
+  TrainSettings settings = run_on(folder, text_with(0));
+  settings.folder = folder.file("none");
+  settings.keep_checkpoints = 1000;
+  settings.length.steps = 20;
+  for (const BadSteps bad : {BadSteps::stop, BadSteps::skip, BadSteps::rewind}) {
+    for (const std::int64_t every : {0, 3, 20}) {
+      for (const std::int64_t minutes : {0, 7, 60}) {
+        settings.bad_steps = bad;
+        settings.checkpoint_every = every;
+        settings.length.minutes = 120.0;
+        settings.checkpoint_minutes = static_cast<double>(minutes);
+        const std::int64_t of_steps = every > 0 ? 20 / every : 0;
+        const std::int64_t of_minutes = minutes > 0 ? 120 / minutes : 0;
+        EXPECT_EQ(counted_disk(settings, 0).checkpoints,
+                  (bad == BadSteps::rewind ? 2 : 1) + of_steps + of_minutes)
+            << name(bad) << ", every " << every << " steps, every " << minutes << " minutes";
+      }
+    }
+  }
+}
+
 TEST_F(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
   TrainSettings settings;
   settings.folder = "runs/mine";
