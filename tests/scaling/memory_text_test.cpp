@@ -1,4 +1,5 @@
-// The drawing of memory: as high in each column as the most there is within it.
+// The drawing of memory: as high in each column as the most there is within it. The table of it:
+// the fullest stage among those that are shown, however many there are.
 #include "scaling/text/memory_text.hpp"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "platforms/platform.hpp"
 #include "tests/drawn_steps.hpp"
 
 namespace fourfold::tests {
@@ -67,6 +69,25 @@ TEST(MemoryDrawing, IsAsHighInEachColumnAsTheMostWithinIt) {
       EXPECT_GE(static_cast<double>(heights[c]), rows - 0.5001) << number << ", column " << c;
     }
     EXPECT_EQ(*std::ranges::max_element(heights), height) << number;
+  }
+}
+
+TEST(MemoryTable, ShowsTheFullestOfAnyNumberOfStages) {
+  const Platform platform = read_platform("crossbar");
+  for (const std::size_t count : {2, 8, 9, 20}) {
+    for (std::size_t fullest = 0; fullest < count; ++fullest) {
+      MemoryCourse course;
+      course.fullest = fullest;
+      course.stages.resize(count);
+      for (StageCourse& stage : course.stages) {
+        stage.sections.resize(1);
+        stage.moments.resize(1);
+      }
+
+      const std::string text = memory_text(course, platform);
+
+      EXPECT_NE(text.find("> " + std::to_string(fullest) + " "), std::string::npos) << text;
+    }
   }
 }
 

@@ -49,7 +49,7 @@ std::string said_to_scales(Point point, const Scales& scales) {
 }
 
 std::vector<std::string> link_keys(const std::string& machine) {
-  std::set<std::string> keys{global_bandwidth_scale, "node.nics.bandwidth_GBps"};
+  std::set<std::string> keys{global_bandwidth_scale, "nics", "network", "node.nics.bandwidth_GBps"};
   for (const Fact& fact : read_platform(path_of_machine(machine)).facts) {
     const bool elsewhere = fact.key.starts_with("processor.") || fact.key.starts_with("library.");
     if (fact.key.ends_with("_GBps") && !elsewhere) keys.insert(fact.key);

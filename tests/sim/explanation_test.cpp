@@ -286,6 +286,10 @@ TEST(Explanation, NamesWhatOnlyTheSimulationHas) {
               all.fail.push_back({"nic:0.0", 1});
             }),
             Words{"failed links"});
+  EXPECT_EQ(beyond([](WhatIfs& all) {
+              all.background.push_back({"global", 30.0});
+            }),
+            Words{"other jobs' traffic"});
 }
 
 // One device of four waits 2 s for others, three wait 0.4 s: 0.8 s on average. Of 3 s exposed 2.2 s

@@ -174,5 +174,24 @@ TEST_F(LinkFaultsTest, RefusesToLoseTheLastNicOfANode) {
   EXPECT_EQ(refusal({{"nic:3.0", 1}, {"nic:3.1", 1}, {"nic:3.2", 1}, {"nic:2.3", 1}}), "accepted");
 }
 
+TEST_F(LinkFaultsTest, LosesAsManyCablesAsThereAreAndNoMore) {
+  for (const auto& [name, cables] :
+       {std::pair{"nic:0.0", 1}, std::pair{"local:0.0-1", 1}, std::pair{"global:0-1", 4}}) {
+    EXPECT_EQ(refusal({{name, cables}}), "accepted");
+    EXPECT_THAT(refusal({{name, cables + 1}}), HasSubstr("cannot fail")) << name;
+  }
+}
+
+// What other jobs take is gone from a link whether it has other ways or none.
+TEST_F(LinkFaultsTest, OfALinkThatOthersUseAsMuchIsLeftWithOtherWays) {
+  for (const double percent : {10.0, 50.0, 90.0}) {
+    const FaultyLinks faults({{}, {{"global:0-1", 1}}, {{"global", percent}}}, topology, platform);
+    const double left = 4 * 25e9 * (1.0 - percent / 100.0);
+
+    EXPECT_DOUBLE_EQ(faults.bound(link("group 0 -> group 1")), left);
+    EXPECT_DOUBLE_EQ(faults.bound(link("group 0 -> group 2")), left);
+  }
+}
+
 }  // namespace
 }  // namespace fourfold::tests

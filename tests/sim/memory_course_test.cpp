@@ -1,12 +1,15 @@
-// Memory along a timeline: where another section or micro-batch begins, there is that section's.
+// Memory along a timeline: where another section or micro-batch begins, there is that section's;
+// what a software always keeps is there at every moment, and many micro-batches are as few.
 #include "sim/explain/memory_course.hpp"
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <tuple>
 #include <vector>
 
-#include "tests/drawn_steps.hpp"
+#include "tests/drawn_points.hpp"
+#include "tests/platforms/platform_files.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -55,6 +58,80 @@ TEST(MemoryOverTime, ChangesWhereAnotherSectionOrMicroBatchBegins) {
       told.emplace_back(moment.time.value, moment.parts.sum().value);
     }
     EXPECT_EQ(told, expected) << number;
+  }
+}
+
+// Sums of a series, moment by moment.
+std::vector<double> sums_of(const MemorySeries& series) {
+  std::vector<double> sums;
+  for (const MemoryAt& moment : series.moments) sums.push_back(moment.parts.sum().value);
+  return sums;
+}
+
+// A pipeline of two stages, or none, in any order that takes eight micro-batches.
+Point drawn_order(std::int64_t stages, PipelineOrder order) {
+  Point point;
+  point.platform = "crossbar";
+  point.model = {"small", 4, 64, 8, 32, 512};
+  point.grid = ProcessGrid(2, 1, 2, 1, stages);
+  point.options.order = order;
+  point.options.micro_batches = 8;
+  point.global_batch = 32;
+  return point;
+}
+
+TEST(EstimatedMemory, HasWhatASoftwareAlwaysKeepsAtEveryMoment) {
+  const auto with = [](const Point& point, const char* workspaces, std::int64_t stage) {
+    const auto path = scratch("workspaces.toml");
+    std::ofstream(path) << "title = \"mine\"\nlike = \"fused\"\n[memory]\n"
+                        << "workspaces_MiB = { value = " << workspaces << ", source = \"me\" }\n";
+    return sums_of(
+        estimated_memory(point, read_platform(point.platform, {}, path.string()), stage));
+  };
+  for (const std::int64_t stages : {1, 2}) {
+    const Point point = drawn_order(stages, PipelineOrder::one_f_one_b);
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      const std::vector<double> without = with(point, "0", stage), all = with(point, "64", stage);
+      ASSERT_EQ(all.size(), without.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_NEAR(all[i] - without[i], 64.0 * (1 << 20), 1.0) << stage << ", moment " << i;
+      }
+    }
+  }
+}
+
+// Twice as many micro-batches of the same size only repeat what there is.
+TEST(EstimatedMemory, OfManyMicroBatchesIsThatOfFew) {
+  for (const std::int64_t stages : {1, 2}) {
+    for (const PipelineOrder order :
+         {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::zero_bubble}) {
+      const Point point = drawn_order(stages, order);
+      Point twice = point;
+      twice.options.micro_batches *= 2;
+      twice.global_batch *= 2;
+      const Platform platform = read_platform(point.platform);
+      for (std::int64_t stage = 0; stage < stages; ++stage) {
+        EXPECT_EQ(sums_of(estimated_memory(twice, platform, stage)),
+                  sums_of(estimated_memory(point, platform, stage)))
+            << name(order) << ", stage " << stage << " of " << stages;
+      }
+    }
+  }
+}
+
+TEST(StageCourse, NamesTheLayerAndTheMicroBatchThatItsPeakIsOf) {
+  for (const int layer : {-1, 0, 1, 12}) {
+    for (const int micro_batch : {-1, 0, 1, 12}) {
+      StageCourse course;
+      course.sections.resize(2);
+      course.sections[1] = {"block", micro_batch, layer};
+      course.moments.resize(2);
+      course.peak = 1;
+      std::string expected = "block";
+      if (layer >= 0) expected += ", layer " + std::to_string(layer);
+      if (micro_batch >= 0) expected += ", micro-batch " + std::to_string(micro_batch);
+      EXPECT_EQ(course.moment(), expected);
+    }
   }
 }
 

@@ -120,5 +120,37 @@ TEST(MemoryOfSoftware, HasRoomForTheMessagesOfAllMicroBatches) {
   }
 }
 
+// Where halves of a backward pass are done apart, each stage has as many micro-batches in flight as
+// there are stages, and ends one of them with its weights' gradients.
+TEST(MemoryOfSoftware, HasRoomForTheMessagesOfSplitBackwards) {
+  Point point = pipelined("x=2,data=2,pipe=4");
+  point.options.order = PipelineOrder::zero_bubble;
+  for (const std::int64_t micro_batches : {4, 8, 16}) {
+    const auto m = static_cast<double>(micro_batches);
+    const double message = 2.0 * (sequences * 32.0 / m / 2) * 64;
+
+    EXPECT_EQ(always(point, micro_batches, messages),
+              (std::vector<double>{(m - 1) * message, (m - 4 + m - 1) * message,
+                                   (m - 4 + m - 1) * message, (m - 4) * message}));
+  }
+}
+
+// Where gradients are whole on each device, and where the weights are cut as well, it has what it
+// says of them.
+TEST(MemoryOfSoftware, CutsItsGradientsUnderZeroTwoAlone) {
+  const auto path = scratch("gradients.toml");
+  std::ofstream(path) << "title = \"mine\"\nlike = \"fused\"\n[memory]\n"
+                         "gradients = { value = 4, source = \"me\" }\n";
+  for (std::int64_t zero = 0; zero <= 3; ++zero) {
+    Point point = pipelined("x=2,data=4");
+    point.options.zero = zero;
+    const Platform platform = read_platform(point.platform, {}, path.string());
+
+    EXPECT_EQ(MemoryOfSoftware(platform, point, point.grid, 4).rules().gradients,
+              zero == 2 ? 1.0 : 4.0)
+        << zero;
+  }
+}
+
 }  // namespace
 }  // namespace fourfold::tests

@@ -360,6 +360,48 @@ TEST(Strategies, OutOfMemorySayHowFarOff) {
   EXPECT_EQ(estimate_step(point, read_platform("frontier")).memory.peak, answer.closest->memory);
 }
 
+// Beside every grid and count of micro-batches that the space has.
+TEST(Strategies, TheClosestOfThoseOutOfMemoryNeedsLeast) {
+  Point point = pattern();
+  point.model = read_model("gpt-80b");
+  point.global_batch = 4;
+  StrategySpace space;
+  space.devices = {4};
+  extents(space, Axis::pipe) = {1, 2, 4};
+  const Platform platform = read_platform("frontier");
+  Bytes least{1e30};
+  constexpr std::int64_t counts = 3;  // 1, 2 and 4 of each
+  for (std::int64_t n = 0; n < counts * counts * counts * counts * counts; ++n) {
+    const auto chosen = [&](std::int64_t weight) { return std::int64_t{1} << n / weight % counts; };
+    const std::int64_t x = chosen(1), y = chosen(3), z = chosen(9), pipe = chosen(27);
+    if (x * y * z * pipe > 4) continue;
+    point.grid = ProcessGrid(x, y, z, 4 / (x * y * z * pipe), pipe);
+    point.options.micro_batches = chosen(81);
+    if (find_misfit(point.model, point.grid, 4, point.options) != Misfit::none) continue;
+    least = std::min(least, estimate_step(point, platform).memory.peak);
+  }
+
+  const StrategyAnswer answer = searched(point, space);
+
+  ASSERT_TRUE(answer.closest.has_value());
+  EXPECT_EQ(answer.closest->memory, least);
+}
+
+// What is refused early counts with all that would have followed of it.
+TEST(Strategies, OfStatedListsAreAllTheirCombinations) {
+  for (const std::int64_t devices : {8, 12, 15, 16}) {
+    StrategySpace space = of_made_batches({2, 4, 7});
+    space.devices = {devices};
+    extents(space, Axis::pipe) = {1, 2, 5};
+    extents(space, Axis::x) = {1, 2, 3};
+    extents(space, Axis::z) = {1, 4};
+
+    const StrategyAnswer answer = searched(pattern(), space);
+
+    EXPECT_EQ(answer.strategies, 3 * 3 * 1 * 2 * (2 * 3)) << devices;
+  }
+}
+
 TEST(Strategies, ThatCannotBeSaidAreRefused) {
   const auto with = [](const OptionChoice& choice) {
     StrategySpace space = pipelines();

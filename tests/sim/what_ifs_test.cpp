@@ -110,6 +110,15 @@ TEST(WhatIfs, RefuseASeedThatDecidesNothing) {
   EXPECT_EQ(refusal(R"({"seed": 3, "jitter": "1%"})"), "accepted");
 }
 
+TEST(WhatIfs, HaveAtMostAllDevicesSlow) {
+  for (const char* percent : {"0.5", "50", "100", "100.5", "200"}) {
+    const std::string words = std::string(percent) + "%:0.5";
+    EXPECT_EQ(refusal(nlohmann::json{{"slow_devices", words}}.dump()) == "accepted",
+              std::stod(percent) <= 100.0)
+        << words;
+  }
+}
+
 TEST(WhatIfs, SentencesSayWhichDevicesAreSlow) {
   EXPECT_THAT(sentences(read(R"({"slow_devices": "1:0.5"})"), 8192),
               ElementsAre("1 device computes at 0.5 of the speed: rank 4096"));
@@ -204,6 +213,21 @@ TEST(Jitter, IsAsFarAboveItsMedianAsBelow) {
   const double twice_median = std::log(all[2047]) + std::log(all[2048]);
   for (std::size_t i = 0; i < 2048; ++i) {
     EXPECT_NEAR(std::log(all[i]) + std::log(all[4095 - i]), twice_median, 1e-12) << i;
+  }
+}
+
+// Whatever jitter it is, another seed draws other seconds, and the same one the same.
+TEST(Jitter, OfEveryKindIsThatOfItsSeed) {
+  StepVariation varies;
+  varies.deviation = {0.1};
+  varies.repetition = {0.05};
+  for (const char* kind : {"machine", "3%"}) {
+    const auto seconds = [&](int seed) {
+      return jitter_of(read(nlohmann::json{{"jitter", kind}, {"seed", seed}}.dump()))
+          .seconds(5, 7, 1.0, varies);
+    };
+    EXPECT_EQ(seconds(4), seconds(4)) << kind;
+    EXPECT_NE(seconds(4), seconds(5)) << kind;
   }
 }
 
