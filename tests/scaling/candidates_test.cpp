@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <set>
 
 #include "platforms/device_memory.hpp"
 #include "scaling/find/find_answer.hpp"
@@ -158,6 +159,27 @@ TEST(Candidates, OfAGridThatSplitsTheBatchTooFarHaveOneMicroBatch) {
 
   EXPECT_THAT(said(question), StartsWith("failed: "));
   EXPECT_THAT(said(question), HasSubstr("batch of 8 sequences does not divide"));
+}
+
+// As many sequences at once as are allowed, that many included.
+TEST(Candidates, HaveAtMostSoManySequencesAtOnce) {
+  Question question = question_on("fat-tree-2", 8);
+  const Platform platform = read_platform(question.platform);
+  const auto counts_at_once = [&] {
+    std::multiset<std::int64_t> counts;
+    for (const Candidate& one :
+         candidates(question, platform, [](const std::string&, double) {}).feasible) {
+      counts.insert(question.global_batch / batch_unit(one.grid, one.micro_batches));
+    }
+    return counts;
+  };
+  const std::multiset<std::int64_t> all = counts_at_once();
+  ASSERT_GT(*all.rbegin(), 2);
+  for (std::int64_t most = 1; most <= *all.rbegin(); ++most) {
+    question.most_at_once = most;
+    EXPECT_EQ(counts_at_once(), std::multiset<std::int64_t>(all.begin(), all.upper_bound(most)))
+        << most;
+  }
 }
 
 TEST(Candidates, SayWhoseGridsFitNot) {

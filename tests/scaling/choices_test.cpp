@@ -243,6 +243,44 @@ TEST(Granted, OfDecodingAreOfAsManySequences) {
   EXPECT_LT(change, 0.0);
 }
 
+// Of training a step is of as many tokens, in twice as many sequences of half the length.
+TEST(Granted, OfTrainingAreOfAsManyTokens) {
+  Record record;
+  record.point.platform = "dgx-h100";
+  record.point.model = {"small", 4, 1024, 8, 4096, 4096};
+  record.point.grid = ProcessGrid(2, 1, 1, 2);
+  record.memory_limit = {80e9};
+  for (const std::int64_t batch : {4, 16, 64}) {
+    record.point.global_batch = batch;
+    const Platform platform = read_platform(record.point.platform);
+    Point shorter = record.point;
+    shorter.model.sequence /= 2;
+    shorter.global_batch *= 2;
+
+    const std::vector<Granted> all = granted_changes(record);
+    const auto found = std::ranges::find(all, "sequences of 2048 tokens", &Granted::what);
+
+    ASSERT_NE(found, all.end());
+    EXPECT_NEAR(1.0 + found->change,
+                estimate_step(shorter, platform).outcome.total /
+                    estimate_step(record.point, platform).outcome.total,
+                1e-12);
+  }
+}
+
+// As much faster matters as much as so much slower, with a tie and without one.
+TEST(Granted, MattersAlikeUpwardsAndDownwards) {
+  Record record;
+  for (const bool known : {false, true}) {
+    if (known) record.bar.emplace().tie = 0.2;
+    for (const double change : {0.001, 0.04, 0.06, 0.15, 0.25, 3.0}) {
+      const bool slower = matters({"", change}, record);
+      EXPECT_EQ(slower, change >= (known ? 0.2 : 0.05)) << change;
+      EXPECT_EQ(matters({"", 1.0 / (1.0 + change) - 1.0}, record), slower) << change;
+    }
+  }
+}
+
 // Without an answer it is a no where nothing fits any number that the machine has, and else a
 // failure.
 TEST(Advised, TellsANoFromAFailure) {

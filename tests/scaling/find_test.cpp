@@ -620,6 +620,27 @@ TEST(Reruns, LeaveOutOneWhatIfAfterTheOther) {
             simulate(record.point, {"--ideal", "network"}, [](double) {}).outcome.total);
 }
 
+// Sound links are those that other jobs leave alone, too.
+TEST(Reruns, OfSoundLinksHaveThemToThemselves) {
+  Question asked = question();
+  asked.grid = ProcessGrid(2, 2, 2, 2);
+  asked.micro_batches = 2;
+  asked.what_ifs.placement = {Placing::nodes, {0, 200}};
+  asked.what_ifs.degrade = {{"nic:0.0", 0.5}};
+  asked.what_ifs.background = {{"global", 99.0}};
+  const Record record = make_record(asked, find_answer(asked, Fidelity::simulated, {}, ignore),
+                                    Fidelity::simulated, {});
+  Point sound = record.point;
+  sound.what_ifs.degrade.clear();
+  sound.what_ifs.background.clear();
+
+  const std::vector<Ideal> found = rerun(record, ignore);
+
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].key, "with_sound_links");
+  EXPECT_EQ(found[0].time, simulate(sound, {}, [](double) {}).outcome.total);
+}
+
 TEST(Reruns, OfAnotherPlacementArePackedWhereNothingIsNamedByPlace) {
   Question asked = question();
   asked.grid = ProcessGrid(2, 2, 2, 2);

@@ -53,5 +53,22 @@ TEST(LostNode, LeavesTheJobOnTheOthersInAnyOrderOfRanks) {
   EXPECT_GT(went_on, 12);
 }
 
+TEST(LostNode, NeedsABatchThatItsReplicasShare) {
+  const Platform platform = read_platform(path_of_machine("dragonfly"));
+  for (std::int64_t batch = 1; batch <= 24; ++batch) {
+    Question question;
+    question.model = {"small", 4, 64, 8, 16, 128};
+    question.grid = ProcessGrid(2, 1, 1, 6);
+    question.devices = 12;
+    question.global_batch = batch;
+    const auto lose = [&] { after_loss(question, *question.grid, {1, false}, platform); };
+    if (batch % 6 == 0) {
+      EXPECT_NO_THROW(lose()) << batch;
+    } else {
+      EXPECT_THROW(lose(), std::runtime_error) << batch;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fourfold::tests

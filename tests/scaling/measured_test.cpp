@@ -173,6 +173,19 @@ TEST(MeasuredTables, SayWhereThePlatformIsNotTheMachineThatWasMeasured) {
   EXPECT_EQ(calibrated_reference("perlmutter", "a processor, 2 cores"), std::nullopt);
 }
 
+// Against the fewest ranks of its own series, however few another has.
+TEST(MeasuredTables, SpeedUpIsWithinASeries) {
+  Study study = measured_study();
+  const std::string of_one = measured_text(study, Width::whole);
+  for (StudyRow& row : study.rows) row.label = std::to_string(row.record.devices()) + " ranks";
+  const std::string of_three = measured_text(study, Width::whole);
+
+  for (const char* speedup : {" 2.00 ", " 8.00 "}) {
+    EXPECT_THAT(of_one, HasSubstr(speedup));
+    EXPECT_THAT(of_three, Not(HasSubstr(speedup)));
+  }
+}
+
 TEST(MeasuredTables, AreDrawnWithTwinsAsASeriesAndQuartilesAsBars) {
   const Study drawn = with_twins(measured_study());
 

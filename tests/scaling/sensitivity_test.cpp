@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "platforms/operation.hpp"
+#include "scaling/bars/varied.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/machines.hpp"
@@ -120,6 +121,25 @@ TEST(SensitivityTable, HasALineForEachEffect) {
             "node.a               0.25  3.00 (+50.0 %)  1.75 (-12.5 %)\n"
             "network.b           1e+06      impossible   2.02 (+1.0 %)\n"
             "3 of 5 unconfirmed numbers change less than 0.5 % and are not shown.\n");
+}
+
+// What is twice as fast has half of a latency and twice of a rate.
+TEST(Limits, AreOfWhatIsTwiceAsFast) {
+  Point point;
+  point.platform = "perlmutter";
+  point.model = {"small", 4, 256, 8, 64, 512};
+  point.grid = ProcessGrid(4, 1, 2, 1);
+  point.global_batch = 8;
+  const Platform platform = read_platform(point.platform);
+  const Varied varied(point, platform);
+  bool latency = false;
+  for (const Limit& one : limits(point, platform)) {
+    const bool of_time = one.key.ends_with("_us");
+    latency = latency || of_time;
+    EXPECT_EQ(one.twice, varied.estimated_with(one.key, of_time ? 0.5 : 2.0)) << one.key;
+    EXPECT_LT(one.twice, varied.estimated());
+  }
+  EXPECT_TRUE(latency);
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <map>
 #include <stdexcept>
 
 #include "scaling/records/record_json.hpp"
+#include "scaling/study/failure_log.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -159,6 +161,24 @@ TEST(Store, FullDiskIsASentenceAndLosesNothing) {
   EXPECT_THAT(sentence, HasSubstr("cannot write to " + path));
   EXPECT_THAT(sentence, HasSubstr("1 records in it are kept"));
   EXPECT_EQ(content_of(path), before);
+}
+
+// The newest line of a key is what counts, whether it says no or that it failed.
+TEST(FailureLog, SaysTheNewestOfEachKey) {
+  for (const Failing first : {Failing::failed, Failing::no}) {
+    for (const Failing second : {Failing::failed, Failing::no}) {
+      const TemporaryFolder folder;
+      const std::string path = folder.file("failures.jsonl");
+      log_failure(path, "one", "first", first);
+      log_failure(path, "other", "of the other", Failing::no);
+      log_failure(path, "one", "second", second);
+
+      std::map<std::string, std::string> no{{"other", "of the other"}};
+      if (second == Failing::no) no["one"] = "second";
+      EXPECT_EQ(logged_failures(path, Failing::no), no);
+      EXPECT_EQ(logged_failures(path).at("one"), "second");
+    }
+  }
 }
 
 }  // namespace
