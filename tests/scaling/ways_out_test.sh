@@ -14,7 +14,7 @@ questions=(
   "project --platform torus --model gpt-20b --devices 8 --zero 0"
   "project --platform torus --model gpt-20b --grid 4x1x4x1 --sequence 16384 --recompute full --micro-batches 2"
   "search --platform torus --model gpt-5b --devices 8 --grid x=1,2 --recompute none --zero 0,1 --micro-batches 1"
-  "project --platform torus --model gpt-10b --devices 8 --system deepspeed-zero-2"
+  "project --platform torus --model gpt-10b --grid 2x1x1x4 --micro-batches 1 --system deepspeed-3d"
   "advise --platform torus --model gpt-20b --devices 4,8 --zero 0 --tokens 1T"
 )
 printed=0
