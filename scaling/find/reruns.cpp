@@ -46,10 +46,10 @@ std::vector<Change> changes_of(const Point& point, const Processor& processor) {
   without("with_sound_links", "sound links", changed);
   changed = point.what_ifs;
   changed.placement = {};
-  // Faults and slow devices are named by place: packed, the job may not lie there.
-  if (changed.degrade.empty() && changed.fail.empty() && changed.slow_devices.devices.empty()) {
-    without("packed", "packed placement", changed);
-  }
+  // Faults, other jobs and slow devices are named by place: packed, the job may not lie there.
+  const bool by_place = !changed.degrade.empty() || !changed.fail.empty() ||
+                        !changed.background.empty() || !changed.slow_devices.devices.empty();
+  if (!by_place) without("packed", "packed placement", changed);
   for (IdealPart part : all_ideal_parts) {
     if (!takes_effect(part, processor)) continue;
     std::string key = name(part);

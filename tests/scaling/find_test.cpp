@@ -626,12 +626,10 @@ TEST(Reruns, OfSoundLinksHaveThemToThemselves) {
   asked.grid = ProcessGrid(2, 2, 2, 2);
   asked.micro_batches = 2;
   asked.what_ifs.placement = {Placing::nodes, {0, 200}};
-  asked.what_ifs.degrade = {{"nic:0.0", 0.5}};
-  asked.what_ifs.background = {{"global", 99.0}};
+  asked.what_ifs.background = {{"global", 99.0}};  // where nobody goes whose job is packed
   const Record record = make_record(asked, find_answer(asked, Fidelity::simulated, {}, ignore),
                                     Fidelity::simulated, {});
   Point sound = record.point;
-  sound.what_ifs.degrade.clear();
   sound.what_ifs.background.clear();
 
   const std::vector<Ideal> found = rerun(record, ignore);
