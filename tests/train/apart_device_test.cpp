@@ -4,16 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
-#include "engine/train/run/train.hpp"
 #include "tests/pmpi_counter.hpp"
 #include "tests/train/apart_backend.hpp"
-#include "tests/train/made_up_weights.hpp"
-#include "tests/train/one_run.hpp"
+#include "tests/train/bitwise.hpp"
+#include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -38,14 +34,7 @@ void expect_the_processors_bits(const Case& what, const Means& means, MemoryReac
   ReferenceBackend kernels, plain_backend;
   ApartBackend apart_backend(kernels, reach);
   OneRun plain(what, means, plain_backend), apart(what, means, apart_backend);
-  for (std::int64_t number = 1; number <= what.steps; ++number) {
-    const ExecutedStep expected = plain.step(number);
-    const ExecutedStep step = apart.step(number);
-
-    EXPECT_EQ(step.loss, expected.loss);
-    EXPECT_EQ(step.gradient_norm, expected.gradient_norm);
-  }
-  EXPECT_THAT(differences(plain.weights, apart.weights), IsEmpty());
+  expect_same_bits(apart, plain);
   EXPECT_EQ(plain.channels.staged_bytes(), 0);
 }
 
@@ -141,21 +130,15 @@ struct WholeRun {
 
 WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   const SharedFolder folder;
-  std::string text;
-  for (int i = 0; i < 100; ++i) text += "the quick brown fox jumps over the lazy dog\n";
-  TrainSettings settings;
-  settings.model = {"small", 2, 32, 8, 16, 128};
-  settings.data.files = {folder.write("text.txt", text)};
-  settings.grid = grid;
-  settings.batch = 16;
-  settings.length.steps = 2;
-  settings.data.validation_words = 512;
-  settings.sampling.tokens = 4;
-  settings.screen = Screen::silent;
+  TrainSettings settings = small_run(folder);
+  settings.options = {};
   settings.folder = folder.path();
+  settings.grid = grid;
+  settings.length.steps = 2;
+  settings.sampling.tokens = 4;
   World world;
   RunLog log;
-  if (world.rank() == 0) log.open(folder.file("log.jsonl"), settings.screen);
+  if (world.rank() == 0) log.open(log_path(settings), settings.screen);
   const Data data(settings.data, settings.model);
   Channels channels(grid, record_step(settings.model, settings.options).channels,
                     TransportKind::ring, ProgressMode::tiles, backend.memory());
@@ -172,11 +155,7 @@ WholeRun whole_run(Backend& backend, const ProcessGrid& grid) {
   std::string data_file = run.outcome.checkpoint;
   data_file.replace(data_file.size() - 5, 5, ".safetensors");
   run.checkpoint = content_of(data_file);
-  std::ifstream lines(folder.file("log.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    run.steps.push_back(nlohmann::json::parse(line));
-    if (run.steps.back().at("kind") != "step") run.steps.pop_back();
-  }
+  run.steps = log_of(settings, "step");
   return run;
 }
 

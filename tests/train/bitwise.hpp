@@ -13,6 +13,7 @@
 
 #include "engine/reference/scatter.hpp"
 #include "tests/schedule/steps.hpp"
+#include "tests/train/made_up_weights.hpp"
 #include "tests/train/one_run.hpp"
 
 namespace fourfold::tests {
@@ -151,6 +152,17 @@ inline void expect_bitwise_equal(const std::vector<Case>& cases) {
   std::vector<Compared> all;
   for (const Case& what : cases) all.push_back({what});
   expect_bitwise_equal(all);
+}
+
+// Trains both, step by step.
+inline void expect_same_bits(OneRun& run, OneRun& other) {
+  for (std::int64_t number = 1; number <= run.what.steps; ++number) {
+    const ExecutedStep expected = other.step(number);
+    const ExecutedStep step = run.step(number);
+    EXPECT_EQ(step.loss, expected.loss);
+    EXPECT_EQ(step.gradient_norm, expected.gradient_norm);
+  }
+  EXPECT_EQ(differences(run.weights, other.weights), std::vector<std::string>{});
 }
 
 }  // namespace fourfold::tests

@@ -6,12 +6,11 @@
 
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
-#include "engine/train/run/train.hpp"
 #include "tests/train/made_up_weights.hpp"
+#include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -28,22 +27,13 @@ std::string lines(int count, const std::string& what) {
 // A model that has begun to learn one sentence.
 struct Trained {
   Trained() {
-    TrainSettings settings;
-    settings.model = {"small", 2, 32, 8, 16, 128};
+    TrainSettings settings = small_run(folder);
     settings.data.files = {folder.write("text.txt", lines(300, "the quick brown fox "))};
     settings.data.validation_files = {folder.write("held-out.txt", lines(9, "a lazy brown dog "))};
     settings.data.validation_words = 0;
-    settings.grid = {1, 1, 1, world.size()};
-    settings.batch = 16;
-    settings.options.precision = Precision::fp32;
-    settings.options.recompute = Recompute::none;
     settings.length.steps = 12;
-    settings.learning_rate = {.peak = 1e-2, .last_part = 0.1, .warm_up_steps = 3};
-    settings.sampling.tokens = 0;
-    settings.screen = Screen::silent;
-    settings.folder = folder.path();
     outcome = train_model(settings, world);
-    asked.checkpoint = folder.file("checkpoints");
+    asked.checkpoint = settings.folder + "/checkpoints";
     asked.files = settings.data.validation_files;
     asked.grid = settings.grid;
     asked.screen = Screen::silent;

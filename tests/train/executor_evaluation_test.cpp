@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/refusal.hpp"
 #include "tests/train/one_run.hpp"
 
 namespace fourfold::tests {
@@ -40,31 +41,54 @@ double cross_entropy(const std::vector<double>& logits, const Batch& batch,
   return loss / static_cast<double>(batch.targets.size());
 }
 
+// On one stage, and through all stages of a pipeline.
 TEST(ExecutorEvaluation, SharesTheWeightsThatAreTrained) {
-  for (const ProcessGrid& grid : some_grids()) {
+  std::vector<ProcessGrid> grids = some_grids();
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(8)) grids.push_back(grid);
+  std::int64_t number_of_grid = 0;
+  for (const ProcessGrid& grid : grids) {
     SCOPED_TRACE(grid.str());
+    const std::int64_t stages = grid.extent(Axis::pipe);
     Case what;
     what.grid = grid;
     what.options.precision = Precision::fp32;
+    if (stages > 1) {
+      what.options.recompute = Recompute::none;
+      what.options.micro_batches = stages;
+      if (number_of_grid++ % 2 == 0) {
+        what.options.order = PipelineOrder::interleaved;
+        what.options.chunks = 2;
+      }
+      what.model.layers = stages * what.options.chunks + 1;
+    }
+    Case whole = what;
+    whole.options.micro_batches = 1;
     ReferenceBackend backend;
     OneRun run(what, {}, backend);
-    Executor evaluation(
-        what.model, issue(record_evaluation(what.model, what.options), what.options),
-        what.sequences,
-        {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
+    const Stage stage = stage_of(grid, run.rank);
+    const Schedule forward =
+        issue(record_evaluation(what.model, what.options, stage), what.options);
+    Executor evaluation(what.model, forward, what.sequences,
+                        {run.weights, backend, communicators(run.channels, forward.program), {}});
     for (std::int64_t number = 1; number <= 2; ++number) {
-      const Batch batch =
-          random_batch(what.model, what.sequences, static_cast<std::uint64_t>(number));
+      const Batch batch = batch_of(what, number);
 
-      const ExecutedStep evaluated = evaluation.step(local_batch(batch, what, run.rank), {}, 0);
-      const std::vector<double> logits = all_logits(what, evaluation, run.rank);
+      const ExecutedStep evaluated = evaluation.step(local_batch(batch, whole, run.rank), {}, 0);
       const ExecutedStep trained = run.step(number);
 
-      EXPECT_EQ(evaluated.loss, trained.loss);
       EXPECT_EQ(evaluated.gradient_norm, 0.0);
-      EXPECT_NEAR(cross_entropy(logits, batch, what.model.vocabulary), evaluated.loss, 1e-5);
+      EXPECT_EQ(evaluation.logits().data != nullptr, stage.last());
+      EXPECT_NEAR(evaluated.loss, trained.loss, stages > 1 ? 1e-5 * trained.loss : 0.0);
+      if (stages > 1) continue;
+      EXPECT_NEAR(cross_entropy(all_logits(what, evaluation, run.rank), batch,
+                                what.model.vocabulary),
+                  evaluated.loss, 1e-5);
     }
   }
+}
+
+std::string said(const std::function<void()>& call) {
+  return refusal<std::invalid_argument>(call);
 }
 
 TEST(ExecutorRefusals, SayWhatDoesNotFit) {
@@ -72,88 +96,87 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
   what.grid = {1, 1, 1, size_of(MPI_COMM_WORLD)};
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
-  const auto executor = [&](const Schedule& schedule, std::int64_t sequences) {
-    return Executor(what.model, schedule, sequences,
-                    {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
+  const auto said_of = [&](const StepOptions& options, std::int64_t sequences) {
+    return said([&] {
+      Executor(what.model, issue(record_step(what.model, options), options), sequences,
+               {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
+    });
   };
-
-  LocalBatch too_few{what.sequences, {1, 2}, {2, 3}};
-  EXPECT_THROW(run.executor.step(too_few, {}, 1), std::invalid_argument);
-  Batch strange = random_batch(what.model, what.sequences, 1);
-  std::fill(strange.targets.begin(), strange.targets.end(), 11);
-  EXPECT_THROW(run.executor.step(local_batch(strange, what, run.rank), {}, 1),
-               std::invalid_argument);
-  EXPECT_THROW(executor(run.schedule, 0), std::invalid_argument);
   StepOptions other = what.options;
   other.precision = Precision::fp32;
-  EXPECT_THROW(executor(issue(record_step(what.model, other), other), what.sequences),
-               std::invalid_argument);
+  Batch strange = random_batch(what.model, what.sequences, 1);
+  std::ranges::fill(strange.targets, 11);
+
+  EXPECT_EQ(said_of(what.options, what.sequences), "accepted");
+  EXPECT_NE(said_of(what.options, 0), "accepted");
+  EXPECT_NE(said_of(other, what.sequences), "accepted");
+  for (const LocalBatch& batch : {LocalBatch{what.sequences, {1, 2}, {2, 3}},
+                                  local_batch(strange, what, run.rank)}) {
+    EXPECT_NE(said([&] { run.executor.step(batch, {}, 1); }), "accepted");
+  }
 }
 
-// Of the program, the channel along an axis for a purpose.
-std::size_t number_of(const Channel& channel, const Program& program) {
-  return static_cast<std::size_t>(std::ranges::find(program.channels, channel) -
-                                  program.channels.begin());
-}
-
-// Communicators of as many ranks as the job has, and of a single rank, for an axis that is cut.
+// Communicators of more ranks than an axis has, of a single one, and none; but no channel needs one
+// member.
 TEST(ExecutorRefusals, NameTheChannelWhoseMembersAreNotThoseOfItsAxis) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 1) return;  // nothing is cut
+  const ProcessGrid two_axes(1, 1, 2, ranks / 2), along_x(ranks, 1, 1, 1), along_z(1, 1, ranks, 1);
+  const Channel x{Axis::x, ""}, data{Axis::data, ""}, gather{Axis::z, "gather"},
+      reduce{Axis::z, "reduce"};
   Case what;
-  what.grid = {1, 1, 1, ranks};
-  what.sequences = 8;
   ReferenceBackend backend;
-  OneRun run(what, {}, backend);
-  const Program& program = run.schedule.program;
-  Channels along_x({ranks, 1, 1, 1}, program.channels, TransportKind::ring, ProgressMode::none,
-                   backend.memory());
-  const auto refusal = [&](const std::vector<Communicator*>& all) -> std::string {
-    try {
+  const auto said_with = [&](const Channel& channel, const ProcessGrid* other) {
+    OneRun run(what, {}, backend);
+    const Program& program = run.schedule.program;
+    std::vector<Communicator*> all = communicators(run.channels, program);
+    Channels channels(other == nullptr ? what.grid : *other, program.channels, TransportKind::ring,
+                      ProgressMode::none, backend.memory());
+    const auto number = std::ranges::find(program.channels, channel) - program.channels.begin();
+    all.at(static_cast<std::size_t>(number)) = other == nullptr ? nullptr : &channels[channel];
+    return said([&] {
       Executor(what.model, run.schedule, what.sequences, {run.weights, backend, all, {}});
-    } catch (const std::invalid_argument& refused) {
-      return refused.what();
-    }
-    return "nothing was refused";
+    });
   };
-  const Channel data{Axis::data, ""};
-  std::vector<Communicator*> of_one = communicators(run.channels, program);
-  of_one.at(number_of(data, program)) = &along_x[data];
-  std::vector<Communicator*> missing = communicators(run.channels, program);
-  missing.at(number_of(data, program)) = nullptr;
-  std::vector<Communicator*> idle_missing = communicators(run.channels, program);
-  idle_missing.at(number_of({Axis::x, ""}, program)) = nullptr;
-  const std::string sentence = "executor: channel data needs " + std::to_string(ranks) +
-                               " members on grid " + what.grid.str();
+  const auto sentence = [&](const Channel& channel) {
+    return "executor: channel " + name(channel) + " needs " +
+           std::to_string(what.grid.extent(channel.axis)) + " members on grid " + what.grid.str();
+  };
 
-  EXPECT_EQ(refusal(of_one), sentence);
-  EXPECT_EQ(refusal(missing), sentence);
-  EXPECT_EQ(refusal(communicators(run.channels, program)), "nothing was refused");
-  EXPECT_EQ(refusal(idle_missing), "nothing was refused") << "no channel needs one member";
+  what.grid = {1, 1, 1, ranks};
+  EXPECT_EQ(said_with(data, &what.grid), "accepted");
+  EXPECT_EQ(said_with(data, &along_x), sentence(data));
+  EXPECT_EQ(said_with(data, nullptr), sentence(data));
+  EXPECT_EQ(said_with(x, nullptr), "accepted");
+  if (ranks < 4) return;
+  what.grid = two_axes;
+  for (const Channel& channel : {gather, reduce}) {
+    EXPECT_EQ(said_with(channel, &along_z), sentence(channel));
+  }
 }
 
-// Where two axes are cut, a communicator of all ranks has too many members for either.
-TEST(ExecutorRefusals, TooManyMembersAreAsWrongAsTooFew) {
+TEST(ExecutorRefusals, SayWhatIsWrongWithAPipeline) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  if (ranks < 4) return;
+  if (ranks == 1) return;  // no pipeline
   Case what;
-  what.grid = {1, 1, 2, ranks / 2};
-  what.sequences = 8;
+  what.grid = {1, 1, 1, 1, ranks};
+  what.model.layers = what.options.micro_batches = what.sequences = ranks;
   ReferenceBackend backend;
   OneRun run(what, {}, backend);
-  const Program& program = run.schedule.program;
-  Channels along_z({1, 1, ranks, 1}, program.channels, TransportKind::ring, ProgressMode::none,
-                   backend.memory());
-  for (const char* purpose : {"gather", "reduce"}) {
-    const Channel channel{Axis::z, purpose};
-    std::vector<Communicator*> all = communicators(run.channels, program);
-    all.at(number_of(channel, program)) = &along_z[channel];
+  const Stage own = stage_of(what.grid, run.rank);
+  Model few = what.model;
+  few.layers = ranks - 1;
+  const auto said_of = [&](const Model& model, const Stage& stage) {
+    const Schedule schedule = issue(record_step(what.model, what.options, stage), what.options);
+    return said([&] {
+      Executor(model, schedule, what.sequences,
+               {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
+    });
+  };
 
-    EXPECT_THROW(
-        Executor(what.model, run.schedule, what.sequences, {run.weights, backend, all, {}}),
-        std::invalid_argument)
-        << name(channel);
-  }
+  EXPECT_NE(said_of(few, own).find("pipe must be at most the layers"), std::string::npos);
+  EXPECT_NE(said_of(what.model, {(own.index + 1) % own.count, own.count}).find("another stage"),
+            std::string::npos);
 }
 
 }  // namespace

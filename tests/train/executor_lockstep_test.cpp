@@ -9,14 +9,27 @@
 namespace fourfold::tests {
 namespace {
 
-// The default schedule, with and without bf16, and one that differs from it in every option.
-TEST(ExecutorEqualsLockstep, OnEveryGrid) {
+// What is tried on every grid; `number` counts the grids, so that choices take turns.
+using Change = void (*)(Case& what, std::size_t number);
+
+void expect_bitwise_equal_on_every_grid(Change change) {
   std::vector<Case> cases;
   for (const ProcessGrid& grid : grids_of_all_ranks()) {
     Case what;
     what.grid = grid;
-    what.options.precision = Precision::fp32;
+    change(what, cases.size());
     cases.push_back(what);
+  }
+  expect_bitwise_equal(cases);
+}
+
+TEST(ExecutorEqualsLockstep, ByDefault) {
+  expect_bitwise_equal_on_every_grid(
+      [](Case& what, std::size_t) { what.options.precision = Precision::fp32; });
+}
+
+TEST(ExecutorEqualsLockstep, WithEveryOptionOtherThanUsual) {
+  expect_bitwise_equal_on_every_grid([](Case& what, std::size_t) {
     what.options = {.micro_batches = 2,
                     .precision = Precision::bf16,
                     .recompute = Recompute::none,
@@ -28,9 +41,7 @@ TEST(ExecutorEqualsLockstep, OnEveryGrid) {
                     .grad_reduce_precision_z = Precision::fp32,
                     .grad_reduce_precision_data = Precision::bf16};
     what.sequences = 16;
-    cases.push_back(what);
-  }
-  expect_bitwise_equal(cases);
+  });
 }
 
 TEST(ExecutorEqualsLockstep, ForRandomOptions) {
@@ -52,54 +63,25 @@ TEST(ExecutorEqualsLockstep, ForRandomOptions) {
 // Kept, repeated in part and repeated as a whole, in both precisions, with sequences cut where x
 // divides their tokens.
 TEST(ExecutorEqualsLockstep, WithUnfusedAttention) {
-  std::vector<Case> cases;
-  int number = 0;
-  for (const ProcessGrid& grid : grids_of_all_ranks()) {
-    Case what;
-    what.grid = grid;
+  expect_bitwise_equal_on_every_grid([](Case& what, std::size_t number) {
     what.steps = 1;
     what.options.attention = AttentionKernel::unfused;
-    what.options.recompute = std::array{Recompute::selective, Recompute::none,
-                                        Recompute::full}[static_cast<std::size_t>(number) % 3];
-    what.options.precision = number++ % 2 == 0 ? Precision::bf16 : Precision::fp32;
+    what.options.recompute =
+        std::array{Recompute::selective, Recompute::none, Recompute::full}[number % 3];
+    what.options.precision = number % 2 == 0 ? Precision::bf16 : Precision::fp32;
     what.options.sequence_parallel = true;
-    if (!misfit(what.model, grid, what.sequences, what.options).empty()) {
+    if (find_misfit(what.model, what.grid, what.sequences, what.options) != Misfit::none) {
       what.options.sequence_parallel = false;
     }
-    cases.push_back(what);
-  }
-  expect_bitwise_equal(cases);
-}
-
-// Some of the layers, or parts of them, are recomputed.
-TEST(ExecutorEqualsLockstep, WithPartsThatAreRecomputed) {
-  std::vector<Case> cases;
-  std::size_t number = 0;
-  for (const ProcessGrid& grid : grids_of_all_ranks()) {
-    Case what;
-    what.grid = grid;
-    what.steps = 1;
-    what.options.recompute =
-        std::array{Recompute::mlp, Recompute::norms, Recompute::full}[number % 3];
-    what.options.recompute_every = 1 + static_cast<std::int64_t>(number / 3 % 2);
-    what.options.recompute_layers = static_cast<std::int64_t>(number / 2 % 2);
-    what.options.precision = number++ % 2 == 0 ? Precision::bf16 : Precision::fp32;
-    cases.push_back(what);
-  }
-  expect_bitwise_equal(cases);
+  });
 }
 
 TEST(ExecutorEqualsLockstep, WithTargetsThatAreLeftOut) {
-  std::vector<Case> cases;
-  for (const ProcessGrid& grid : grids_of_all_ranks()) {
-    Case what;
-    what.grid = grid;
+  expect_bitwise_equal_on_every_grid([](Case& what, std::size_t) {
     what.sequences = 16;
     what.options.micro_batches = 2;
     what.left_out_of = 3;
-    cases.push_back(what);
-  }
-  expect_bitwise_equal(cases);
+  });
 }
 
 // Shapes of blocks in turn, so that each runs on some grids, and a Llama on all.
@@ -123,18 +105,6 @@ TEST(ExecutorEqualsLockstep, WithBlocksOfOtherShapes) {
     }
   }
   expect_bitwise_equal(cases);
-}
-
-// Windows of shared memory add in the rings' order.
-TEST(ExecutorEqualsLockstep, OverWindowsToo) {
-  std::vector<Compared> all;
-  for (const ProcessGrid& grid : some_grids()) {
-    Case what;
-    what.grid = grid;
-    what.steps = 1;
-    all.push_back({what, {{TransportKind::window, ProgressMode::none}}});
-  }
-  expect_bitwise_equal(all);
 }
 
 }  // namespace

@@ -58,8 +58,7 @@ void expect_close(const std::vector<Compared>& all, const Bounds& bounds) {
 
 // fp32 has 2^-24 = 6e-8 a rounding; sums of up to 128 terms and about 40 operations in a row.
 // Transports take turns over the grids.
-TEST(ExecutorTolerance, InFp32WithTunedKernelsOverEveryTransport) {
-  const Bounds bounds{1e-6, 1e-5, 1e-5};
+TEST(ExecutorTolerance, InFp32WithTunedKernelsOverEveryTransportAndUnfusedAttention) {
   std::vector<Compared> all;
   for (const ProcessGrid& grid : grids_of_all_ranks()) {
     Case what;
@@ -68,22 +67,14 @@ TEST(ExecutorTolerance, InFp32WithTunedKernelsOverEveryTransport) {
     what.options.precision = Precision::fp32;
     all.push_back({what, {{transports[all.size() % transports.size()], ProgressMode::tiles}}});
   }
-  expect_close(all, bounds);
-}
-
-TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
-  const Bounds bounds{1e-6, 1e-5, 1e-5};
-  std::vector<Compared> all;
   for (const ProcessGrid& grid : some_grids()) {
-    Case what;
-    what.steps = 1;
+    Case what = all.front().what;
     what.grid = grid;
-    what.options.precision = Precision::fp32;
     what.options.attention = AttentionKernel::unfused;
     what.options.recompute = Recompute::selective;
     all.push_back({what, {{TransportKind::ring, ProgressMode::tiles}}});
   }
-  expect_close(all, bounds);
+  expect_close(all, {1e-6, 1e-5, 1e-5});
 }
 
 // A sum that lies between two bf16 numbers may round to either: 2^-8 relative, on each of about 40
@@ -91,7 +82,6 @@ TEST(ExecutorTolerance, InFp32WithUnfusedAttention) {
 // sqrt(40) 2^-8 = 2.5 %; a single element may have several times that. The loss is a mean over
 // tokens of what about 20 roundings have moved by 2^-9 each.
 TEST(ExecutorTolerance, InBf16WithTunedKernelsOverEveryTransport) {
-  const Bounds bounds{1.0 / 128, 0.025, 0.10};
   std::vector<Compared> all;
   for (const ProcessGrid& grid : some_grids()) {
     Case what;
@@ -102,7 +92,7 @@ TEST(ExecutorTolerance, InBf16WithTunedKernelsOverEveryTransport) {
       all.back().means.push_back({transport, ProgressMode::tiles});
     }
   }
-  expect_close(all, bounds);
+  expect_close(all, {1.0 / 128, 0.025, 0.10});
 }
 
 }  // namespace

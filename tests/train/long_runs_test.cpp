@@ -6,19 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/bad_steps.hpp"
 #include "engine/train/run/disk_room.hpp"
 #include "engine/train/run/sound.hpp"
-#include "engine/train/run/train.hpp"
 #include "schedule/order/step.hpp"
 #include "support/random.hpp"
 #include "tests/train/few_ranks.hpp"
-#include "tests/train/shared_folder.hpp"
+#include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -45,77 +42,46 @@ std::string text_with(std::int64_t odd) {
 }
 
 TrainSettings run_on(const SharedFolder& folder, const std::string& text) {
-  TrainSettings settings;
-  settings.model = {"small", 2, 32, 8, words, 128};
-  settings.data.files = {folder.write("text.txt", text)};
+  TrainSettings settings = small_run(folder);
+  settings.data.files = {folder.write("long.txt", text)};
   settings.data.validation_files = {folder.write("held-out.txt", text_with(0))};
   settings.data.order = DataOrder::sequential;
-  settings.grid = ProcessGrid(1, 1, 1, world_size());
-  settings.batch = batch;
-  settings.options.precision = Precision::fp32;
-  settings.options.recompute = Recompute::none;
   settings.length.steps = steps;
-  settings.learning_rate = {.peak = 1e-2, .last_part = 0.5, .warm_up_steps = 3};
-  settings.sampling.tokens = 0;
-  settings.screen = Screen::silent;
-  settings.folder = folder.file("run");
+  settings.learning_rate.last_part = 0.5;
   return settings;
-}
-
-// Called by all ranks, when the first has written all lines.
-std::vector<nlohmann::json> lines_of(const TrainSettings& settings, const std::string& kind) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  std::vector<nlohmann::json> lines;
-  std::ifstream file(log_path(settings));
-  for (std::string line; std::getline(file, line);) {
-    nlohmann::json entry = nlohmann::json::parse(line);
-    if (entry.at("kind") == kind) lines.push_back(std::move(entry));
-  }
-  return lines;
 }
 
 std::string checkpoints_of(const TrainSettings& settings) {
   return settings.folder + "/checkpoints";
 }
 
-TEST_F(UnsoundUpdates, AreNeverSaved) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(0));
-  settings.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
-  int number = 0;
-  for (const std::int64_t length : {1, 2, 5}) {
-    for (const std::int64_t every : {0, 1}) {
-      settings.length.steps = length;
-      settings.checkpoint_every = every;
-      settings.folder = folder.file(fmt::format("run-{}", number++));
-
-      const std::string sentence = refusal([&] { train_model(settings, world); });
-
-      EXPECT_THAT(sentence, HasSubstr("training has diverged: ")) << length << ' ' << every;
-      EXPECT_THAT(sentence, HasSubstr("lower --learning-rate"));
-      EXPECT_THAT(finished_checkpoints(checkpoints_of(settings)), testing::IsEmpty()) << sentence;
-      EXPECT_TRUE(lines_of(settings, "end").back().at("diverged").get<bool>());
-    }
-  }
-}
-
-TEST_F(UnsoundUpdates, LeaveTheLastSoundCheckpoint) {
+TEST_F(UnsoundUpdates, AreNeverSavedAndLeaveTheLastSoundCheckpoint) {
   const SharedFolder folder;
   World world;
   TrainSettings settings = run_on(folder, text_with(0));
   settings.length.steps = 3;
   const std::string sound = train_model(settings, world).checkpoint;
-  TrainSettings rest = settings;
-  rest.resume = checkpoints_of(settings);
-  rest.length.steps = 6;
-  rest.checkpoint_every = 1;
-  rest.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
+  settings.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
+  const auto diverges = [&](const std::string& where) {
+    EXPECT_THAT(refusal([&] { train_model(settings, world); }),
+                testing::AllOf(HasSubstr("training has diverged: " + where),
+                               HasSubstr("lower --learning-rate")));
+    EXPECT_TRUE(log_of(settings, "end").back().at("diverged").get<bool>());
+    return finished_checkpoints(checkpoints_of(settings));
+  };
+  for (const std::int64_t every : {0, 1}) {
+    settings.checkpoint_every = every;
+    for (const std::int64_t length : {1, 2, 5}) {
+      settings.length.steps = length;
+      settings.folder += "-next";
+      EXPECT_THAT(diverges(""), testing::IsEmpty()) << length << ' ' << every;
+    }
+  }
+  settings.length.steps = 6;
+  settings.folder = folder.file("run");
+  settings.resume = checkpoints_of(settings);
 
-  EXPECT_THAT(refusal([&] { train_model(rest, world); }),
-              HasSubstr("training has diverged: after step 4"));
-
-  EXPECT_EQ(finished_checkpoints(checkpoints_of(settings)), std::vector<std::string>{sound});
+  EXPECT_EQ(diverges("after step 4"), std::vector<std::string>{sound});
   EXPECT_EQ(read_training_state(checkpoints_of(settings)).step, 3);
 }
 
@@ -140,116 +106,91 @@ TEST_F(UnsoundUpdates, AreFoundInEveryBlock) {
   EXPECT_EQ(unsound_block(weights), "");
 }
 
-struct Spike {
-  std::int64_t step = 0;
-  double limit = 0.0;  // between its norm and those of all other steps
-  TrainOutcome whole;  // of the run that takes it
-};
-
-// Where the run's one odd step is, by its own log.
-Spike spike_of(const TrainSettings& settings, World& world) {
-  Spike spike;
-  spike.whole = train_model(settings, world);
-  double largest = 0.0, next = 0.0;
-  for (const nlohmann::json& line : lines_of(settings, "step")) {
-    const double norm = line.at("gradient_norm");
-    if (norm > largest) spike.step = line.at("step");
-    next = std::max(next, std::min(norm, largest));
-    largest = std::max(norm, largest);
+// A run on a text whose step 12 alone has a norm beyond the limit, by the log of one that took it.
+struct Spiky {
+  Spiky() {
+    settings = run_on(folder, text_with(12));
+    whole = train_model(settings, world);
+    auto norms = entries_of<double>(settings, "step", "gradient_norm");
+    const auto largest = std::ranges::max_element(norms);
+    EXPECT_EQ(largest - norms.begin(), 11);
+    const double most = std::exchange(*largest, 0.0);
+    settings.optimizer.largest_norm = (most + std::ranges::max(norms)) / 2;
   }
-  spike.limit = (largest + next) / 2;
-  return spike;
-}
+
+  SharedFolder folder;
+  World world;
+  TrainSettings settings;
+  TrainOutcome whole;
+};
 
 std::vector<double> first(const std::vector<double>& all, std::int64_t count) {
   return {all.begin(), all.begin() + count};
 }
 
 TEST_F(RunsWithBadSteps, AreSkippedAndTheirRunGoesOnFromWhereItStops) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(12));
-  const Spike spike = spike_of(settings, world);
-  ASSERT_EQ(spike.step, 12);
-  settings.optimizer.largest_norm = spike.limit;
-  TrainSettings skips = settings;
+  Spiky run;
+  TrainSettings skips = run.settings, stops = run.settings;
   skips.bad_steps = BadSteps::skip;
   skips.folder += "-skip";
-  const TrainOutcome skipped = train_model(skips, world);
-  settings.folder += "-stop";
-  const std::string sentence = refusal([&] { train_model(settings, world); });
+  const TrainOutcome skipped = train_model(skips, run.world);
+  stops.folder += "-stop";
+  const std::string sentence = refusal([&] { train_model(stops, run.world); });
   TrainSettings rest = skips;
-  rest.resume = checkpoints_of(settings);
+  rest.resume = checkpoints_of(stops);
   rest.folder += "-rest";
-  const TrainOutcome resumed = train_model(rest, world);
+  const TrainOutcome resumed = train_model(rest, run.world);
 
-  EXPECT_EQ(first(skipped.losses, 12), first(spike.whole.losses, 12));
-  EXPECT_NE(skipped.losses[12], spike.whole.losses[12]);
+  EXPECT_EQ(first(skipped.losses, 12), first(run.whole.losses, 12));
+  EXPECT_NE(skipped.losses[12], run.whole.losses[12]);
   EXPECT_EQ(read_training_state(skipped.checkpoint).step, steps);
-  EXPECT_EQ(lines_of(skips, "step")[11].at("bad"), "skip");
-  EXPECT_EQ(lines_of(skips, "end").back().at("bad_steps"), 1);
+  EXPECT_EQ(log_of(skips, "step")[11].at("bad"), "skip");
+  EXPECT_EQ(log_of(skips, "end").back().at("bad_steps"), 1);
   EXPECT_THAT(sentence, HasSubstr("in step 12 the gradient's norm is "));
-  EXPECT_THAT(sentence, HasSubstr("step 11 is saved: --resume " + checkpoints_of(settings)));
-  EXPECT_EQ(read_training_state(checkpoints_of(settings)).step, 11);
+  EXPECT_THAT(sentence, HasSubstr("step 11 is saved: --resume " + checkpoints_of(stops)));
+  EXPECT_EQ(read_training_state(checkpoints_of(stops)).step, 11);
   EXPECT_EQ(resumed.losses, std::vector<double>(skipped.losses.begin() + 11, skipped.losses.end()));
 }
 
 // A skipped step leaves weights and moments as they were, to the last bit.
 TEST_F(RunsWithBadSteps, ChangeNothingWhereTheyAreSkipped) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(12));
-  settings.optimizer.largest_norm = spike_of(settings, world).limit;
-  settings.bad_steps = BadSteps::skip;
-  settings.checkpoint_every = 1;
-  settings.keep_checkpoints = steps;
-  settings.folder += "-skip";
-  train_model(settings, world);
+  Spiky run;
+  run.settings.bad_steps = BadSteps::skip;
+  run.settings.checkpoint_every = 1;
+  run.settings.keep_checkpoints = steps;
+  run.settings.folder += "-skip";
+  train_model(run.settings, run.world);
+  run.world.barrier();
 
   const auto saved = [&](std::int64_t step) {
     const std::string text =
-        content_of(fmt::format("{}/step-{:08}.json", checkpoints_of(settings), step));
+        content_of(fmt::format("{}/step-{:08}.json", checkpoints_of(run.settings), step));
     return nlohmann::json::parse(text).at("checksums");
   };
-  world.barrier();
   EXPECT_EQ(saved(11), saved(12));
   EXPECT_NE(saved(10), saved(11));
   EXPECT_NE(saved(12), saved(13));
 }
 
-TEST_F(RunsWithBadSteps, AreGoneBackFromToTheNewestCheckpoint) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(12));
-  settings.optimizer.largest_norm = spike_of(settings, world).limit;
+// To the newest checkpoint, or to the start where none is due before.
+TEST_F(RunsWithBadSteps, AreGoneBackFrom) {
+  Spiky run;
+  TrainSettings& settings = run.settings;
   settings.bad_steps = BadSteps::rewind;
-  settings.checkpoint_every = 5;
-  settings.folder += "-rewind";
+  for (const std::int64_t every : {0, 5}) {
+    settings.checkpoint_every = every;
+    settings.folder += "-rewind";
 
-  const TrainOutcome outcome = train_model(settings, world);
+    const TrainOutcome outcome = train_model(settings, run.world);
 
-  const std::vector<nlohmann::json> back = lines_of(settings, "rewind");
-  ASSERT_EQ(back.size(), 1U);
-  EXPECT_EQ(back.front().at("step"), 10);
-  const TrainingState state = read_training_state(outcome.checkpoint);
-  EXPECT_EQ(state.step, steps);
-  EXPECT_EQ(state.position, (steps + 2) * batch);  // step 11 was trained twice, step 12's data left
-  EXPECT_EQ(lines_of(settings, "step").size(), static_cast<std::size_t>(steps) + 2);
-  EXPECT_EQ(lines_of(settings, "end").back().at("bad_steps"), 1);
-}
-
-// Before any checkpoint is due, a run goes back to its start.
-TEST_F(RunsWithBadSteps, AreGoneBackFromToTheStart) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(12));
-  settings.optimizer.largest_norm = spike_of(settings, world).limit;
-  settings.bad_steps = BadSteps::rewind;
-  settings.folder += "-rewind";
-
-  train_model(settings, world);
-
-  EXPECT_EQ(lines_of(settings, "rewind").front().at("step"), 0);
+    const std::int64_t newest = 2 * every, again = 11 - newest;  // steps that are trained twice
+    EXPECT_EQ(entries_of<std::int64_t>(settings, "rewind", "step"), std::vector{newest});
+    const TrainingState state = read_training_state(outcome.checkpoint);
+    EXPECT_EQ(state.step, steps);
+    EXPECT_EQ(state.position, (steps + again + 1) * batch);  // the bad step's data are left
+    EXPECT_EQ(std::ssize(log_of(settings, "step")), steps + again + 1);
+    EXPECT_EQ(log_of(settings, "end").back().at("bad_steps"), 1);
+  }
 }
 
 TEST_F(RunsWithBadSteps, EndTheRunWhereNothingHelps) {
@@ -314,7 +255,7 @@ TEST_F(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
 
   const TrainOutcome outcome = train_model(settings, world);
 
-  const std::vector<nlohmann::json> logged = lines_of(settings, "step");
+  const std::vector<nlohmann::json> logged = log_of(settings, "step");
   ASSERT_EQ(logged.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
     const bool none = logged[i].at("targets") == 0;
@@ -337,10 +278,7 @@ TEST_F(CheckpointsOfLongRuns, AreWrittenByTheClockUnlessRefused) {
     settings.checkpoint_minutes = minutes;
     settings.folder = folder.file(fmt::format("minutes-{:g}", minutes));
     train_model(settings, world);
-    std::vector<std::int64_t> at;
-    for (const nlohmann::json& line : lines_of(settings, "checkpoint"))
-      at.push_back(line.at("step"));
-    return at;
+    return entries_of<std::int64_t>(settings, "checkpoint", "step");
   };
 
   EXPECT_EQ(saved_at(1e-9), (std::vector<std::int64_t>{2, 4, 6}));  // from the first step since

@@ -1,11 +1,9 @@
 // Pipelines on real ranks equal the referee bit by bit, in every order, with messages posted ahead
 // or not, over every transport and on a device whose memory MPI does not reach.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/train/apart_backend.hpp"
 #include "tests/train/bitwise.hpp"
-#include "tests/train/made_up_weights.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -55,9 +53,8 @@ std::vector<Case> pipelines() {
 std::vector<Case> some_pipelines() {
   std::vector<Case> some;
   const std::vector<Case> all = pipelines();
-  for (std::size_t i = 0; i < all.size(); i += std::max<std::size_t>(1, all.size() / 4)) {
-    some.push_back(all[i]);
-  }
+  const std::size_t step = std::max<std::size_t>(1, all.size() / 4);
+  for (std::size_t i = 0; i < all.size(); i += step) some.push_back(all[i]);
   return some;
 }
 
@@ -102,68 +99,9 @@ TEST(Pipelines, TrainTheSameBitsOnADeviceOfItsOwnMemory) {
     ReferenceBackend kernels, plain_backend;
     ApartBackend apart_backend(kernels);
     OneRun plain(what, {}, plain_backend), apart(what, {}, apart_backend);
-    for (std::int64_t number = 1; number <= what.steps; ++number) {
-      const ExecutedStep expected = plain.step(number);
-      const ExecutedStep step = apart.step(number);
-
-      EXPECT_EQ(step.loss, expected.loss);
-      EXPECT_EQ(step.gradient_norm, expected.gradient_norm);
-    }
-    EXPECT_THAT(differences(plain.weights, apart.weights), testing::IsEmpty());
+    expect_same_bits(apart, plain);
     EXPECT_GT(apart.channels.staged_bytes(), 0);
   }
-}
-
-// A forward pass through all stages has the loss that the next step reports.
-TEST(Pipelines, EvaluateTheWeightsThatAreTrained) {
-  for (Case what : some_pipelines()) {
-    SCOPED_TRACE(described(what));
-    what.options.precision = Precision::fp32;
-    what.options.recompute = Recompute::none;
-    ReferenceBackend backend;
-    OneRun run(what, {}, backend);
-    const Stage stage = stage_of(what.grid, run.rank);
-    const Schedule forward =
-        issue(record_evaluation(what.model, what.options, stage), what.options);
-    Executor evaluation(what.model, forward, what.sequences,
-                        {run.weights, backend, communicators(run.channels, forward.program), {}});
-    Case whole = what;
-    whole.options.micro_batches = 1;
-    const Batch batch = random_batch(what.model, what.sequences, 1);
-
-    const ExecutedStep evaluated = evaluation.step(local_batch(batch, whole, run.rank), {}, 0);
-    const ExecutedStep trained = run.step(1);
-
-    EXPECT_NEAR(evaluated.loss, trained.loss, 1e-5 * trained.loss);
-    EXPECT_EQ(evaluation.logits().data != nullptr, stage.last());
-  }
-}
-
-TEST(PipelineRefusals, SayWhatDoesNotFit) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  if (ranks == 1) return;  // no pipeline
-  Case what;
-  what.grid = {1, 1, 1, 1, ranks};
-  what.model.layers = ranks;
-  what.options.micro_batches = ranks;
-  what.sequences = ranks;
-  ReferenceBackend backend;
-  OneRun run(what, {}, backend);
-  const Stage own = stage_of(what.grid, run.rank);
-  const auto executor = [&](const Model& model, const Stage& stage) {
-    const Schedule schedule = issue(record_step(what.model, what.options, stage), what.options);
-    Executor(model, schedule, what.sequences,
-             {run.weights, backend, communicators(run.channels, run.schedule.program), {}});
-  };
-  Model few = what.model;
-  few.layers = ranks - 1;
-
-  EXPECT_THAT(refusal([&] { executor(few, own); }),
-              testing::HasSubstr("pipe must be at most the layers"));
-  EXPECT_THAT(refusal([&] {
-                executor(what.model, {(own.index + 1) % own.count, own.count});
-              }),
-              testing::HasSubstr("another stage"));
 }
 
 }  // namespace

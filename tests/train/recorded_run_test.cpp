@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
-#include "engine/train/run/train.hpp"
 #include "tests/golden.hpp"
-#include "tests/train/shared_folder.hpp"
+#include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -52,34 +49,29 @@ std::vector<Variant> variants() {
 }
 
 TrainSettings settings_of(const Variant& variant, const SharedFolder& folder, int number) {
-  TrainSettings settings;
-  settings.model = {"small", 4, 32, 8, 16, 128};
+  TrainSettings settings = small_run(folder);
+  settings.model.layers = 4;
   std::string text;
-  for (int i = 0; i < 300; ++i)
+  for (int i = 0; i < 300; ++i) {
     text += std::to_string(i * i) + " is the square of " + std::to_string(i) + "\n";
-  settings.data.files = {folder.write("text.txt", text)};
+  }
+  settings.data.files = {folder.write("squares.txt", text)};
+  settings.data.validation_words = 3 * 8 * 16;
   settings.grid = variant.grid;
-  settings.batch = 16;
   settings.options = variant.options;
   settings.length.steps = 6;
   settings.learning_rate = {.peak = 3e-3, .last_part = 0.2, .warm_up_steps = 2};
   settings.optimizer.weight_decay = 0.3;
   settings.optimizer.clip_norm = 0.8;
   settings.validate_every = 3;
-  settings.data.validation_words = 3 * 8 * 16;
   settings.sampling.tokens = 3;
-  settings.screen = Screen::silent;
-  settings.folder = folder.file("run-" + std::to_string(number));
+  settings.folder += std::to_string(number);
   return settings;
 }
 
-// Called by all ranks, when the first has written all lines.
 std::string numbers_of(const TrainSettings& settings) {
-  MPI_Barrier(MPI_COMM_WORLD);
   std::string text;
-  std::ifstream file(log_path(settings));
-  for (std::string line; std::getline(file, line);) {
-    const nlohmann::json entry = nlohmann::json::parse(line);
+  for (const nlohmann::json& entry : log_of(settings)) {
     text += entry.at("kind").get<std::string>();
     for (const char* key : {"step", "loss", "gradient_norm", "learning_rate", "done"}) {
       if (entry.contains(key)) text += fmt::format(" {} {:.8g}", key, entry.at(key).get<double>());

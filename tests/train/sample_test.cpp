@@ -5,11 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/train/run/train.hpp"
 #include "tests/train/made_up_weights.hpp"
+#include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -20,25 +19,14 @@ using testing::HasSubstr;
 // A model that has begun to learn one sentence, in the folder's checkpoints.
 struct Trained {
   Trained() {
-    std::string text;
-    for (int i = 0; i < 300; ++i) text += "the quick brown fox jumps over the lazy dog\n";
-    TrainSettings settings;
-    settings.model = {"small", 2, 32, 8, 16, 128};
-    settings.data.files = {folder.write("text.txt", text)};
-    settings.grid = {1, 1, 1, world.size()};
-    settings.batch = 16;
-    settings.options.precision = Precision::fp32;
-    settings.options.recompute = Recompute::none;
+    TrainSettings settings = small_run(folder);
     settings.length.steps = 20;
-    settings.learning_rate = {.peak = 1e-2, .last_part = 0.1, .warm_up_steps = 3};
     settings.sampling.texts = 2;
     settings.sampling.tokens = 15;
     settings.sampling.temperature = 0.5;
     settings.sampling.prompt = "the";
-    settings.screen = Screen::silent;
-    settings.folder = folder.path();
     outcome = train_model(settings, world);
-    asked.checkpoint = folder.file("checkpoints");
+    asked.checkpoint = settings.folder + "/checkpoints";
     asked.grid = settings.grid;
     asked.sampling = settings.sampling;
     asked.screen = Screen::silent;
@@ -74,32 +62,25 @@ TEST_F(sample_of_a_checkpoint, is_what_training_drew_at_its_end) {
 }
 
 // Beyond the model's 16 tokens of sequence, too.
-TEST_F(sample_of_a_checkpoint, is_the_same_likeliest_text_on_every_grid) {
-  asked_.sampling.texts = 1;
-  asked_.sampling.temperature = 0.0;
-  const SampledTexts first = sample_words(asked_, world_);
-  ASSERT_EQ(first.texts[0].size(), 18U);
-
+TEST_F(sample_of_a_checkpoint, is_the_same_text_on_every_grid) {
   std::vector<ProcessGrid> grids = grids_of(world_.size());
   if (world_.size() >= 2) {
     grids.emplace_back(1, 1, 1, world_.size() / 2, 2);
     grids.emplace_back(world_.size() / 2, 1, 1, 1, 2);
   }
-  for (const ProcessGrid& grid : grids) {
-    if (8 % grid.extent(Axis::x) != 0) continue;
-    asked_.grid = grid;
-    EXPECT_EQ(sample_words(asked_, world_).texts, first.texts) << grid.str();
+  asked_.sampling.texts = 1;
+  for (const double temperature : {0.0, 1.0}) {
+    asked_.sampling.temperature = temperature;
+    asked_.sampling.top_p = temperature > 0.0 ? 0.9 : 1.0;
+    asked_.grid = trained_->asked.grid;
+    const SampledTexts first = sample_words(asked_, world_);
+    ASSERT_EQ(first.texts[0].size(), 18U);
+    for (const ProcessGrid& grid : grids) {
+      if (8 % grid.extent(Axis::x) != 0) continue;
+      asked_.grid = grid;
+      EXPECT_EQ(sample_words(asked_, world_).texts, first.texts) << grid.str();
+    }
   }
-}
-
-TEST_F(sample_of_a_checkpoint, of_the_likeliest_word_only_needs_no_temperature) {
-  asked_.sampling.top_k = 1;
-  const SampledTexts first = sample_words(asked_, world_);
-  asked_.sampling.top_k = 0;
-  asked_.sampling.temperature = 0.0;
-
-  EXPECT_EQ(first.texts, sample_words(asked_, world_).texts);
-  EXPECT_EQ(first.texts[0], first.texts[1]);
 }
 
 // Texts that end go on beside the others, whose words do not change.
@@ -126,29 +107,15 @@ TEST_F(sample_of_a_checkpoint, ends_where_it_is_told_to) {
   EXPECT_LT(ended.texts[1].size(), whole[1].size());
 }
 
-TEST_F(sample_of_a_checkpoint, of_a_nucleus_is_the_same_text_on_every_grid) {
-  asked_.sampling.texts = 1;
-  asked_.sampling.temperature = 1.0;
-  asked_.sampling.top_p = 0.9;
-  const SampledTexts first = sample_words(asked_, world_);
-
-  for (const ProcessGrid& grid : grids_of(world_.size())) {
-    if (8 % grid.extent(Axis::x) != 0) continue;
-    asked_.grid = grid;
-    EXPECT_EQ(sample_words(asked_, world_).texts, first.texts) << grid.str();
-  }
-}
-
 TEST_F(sample_of_a_checkpoint, has_another_text_for_each_place_and_seed) {
   asked_.sampling.temperature = 2.0;
   asked_.sampling.texts = 3;
-  asked_.sampling.seed = 1;
   std::set<std::vector<std::int32_t>> seen;
-  for (const std::vector<std::int32_t>& text : sample_words(asked_, world_).texts)
-    seen.insert(text);
-  asked_.sampling.seed = (std::uint64_t{1} << 32) + 1;
-  for (const std::vector<std::int32_t>& text : sample_words(asked_, world_).texts)
-    seen.insert(text);
+  for (const std::uint64_t seed : {std::uint64_t{1}, (std::uint64_t{1} << 32) + 1}) {
+    asked_.sampling.seed = seed;
+    const Texts texts = sample_words(asked_, world_).texts;
+    seen.insert(texts.begin(), texts.end());
+  }
 
   EXPECT_EQ(seen.size(), 6U);
 }
@@ -194,16 +161,19 @@ TEST_F(sample_of_a_checkpoint, is_one_line_of_json) {
 }
 
 TEST_F(sample_of_a_checkpoint, that_does_not_fit_is_refused_in_words) {
-  SampleSettings wrong = asked_;
-  wrong.grid = {3, 1, 1, 1};
-  EXPECT_THAT(refusal([&] { sample_words(wrong, world_); }),
+  const auto said = [&](const auto& change) {
+    SampleSettings wrong = asked_;
+    change(wrong);
+    return refusal([&] { sample_words(wrong, world_); });
+  };
+  EXPECT_THAT(said([](SampleSettings& asked) {
+                asked.grid = {3, 1, 1, 1};
+              }),
               HasSubstr("heads do not divide along x"));
-  wrong = asked_;
-  wrong.sampling.prompt = "caf\xC3\xA9";
-  EXPECT_THAT(refusal([&] { sample_words(wrong, world_); }), HasSubstr("vocabulary of 128"));
-  wrong = asked_;
-  wrong.checkpoint = folder_.file("nowhere");
-  EXPECT_THAT(refusal([&] { sample_words(wrong, world_); }), HasSubstr("does not exist"));
+  EXPECT_THAT(said([](SampleSettings& asked) { asked.sampling.prompt = "caf\xC3\xA9"; }),
+              HasSubstr("vocabulary of 128"));
+  EXPECT_THAT(said([&](SampleSettings& asked) { asked.checkpoint = folder_.file("nowhere"); }),
+              HasSubstr("does not exist"));
 }
 
 TEST_F(sample_of_a_checkpoint, that_does_not_name_its_words_is_refused) {

@@ -1,48 +1,17 @@
-// Whole runs on as many ranks as there are: the loss falls, every grid loses alike, a resumed run
-// goes on bit by bit, and the log parses.
+// Whole runs on as many ranks as there are: the loss falls, every grid loses alike, whatever targets
+// count, and a resumed run goes on bit by bit.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "engine/train/checkpoint/checkpoint_read.hpp"
-#include "engine/train/run/train.hpp"
 #include "tests/train/few_ranks.hpp"
-#include "tests/train/shared_folder.hpp"
+#include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using TrainOfReplicas = FewRanks;
 
-std::string write_text(const SharedFolder& folder) {
-  const std::string path = folder.path() + "/text.txt";
-  if (world_rank() == 0) {
-    std::ofstream file(path);
-    for (int i = 0; i < 400; ++i) file << "the quick brown fox jumps over the lazy dog\n";
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  return path;
-}
-
-TrainSettings small_run(const SharedFolder& folder, const ProcessGrid& grid) {
-  TrainSettings settings;
-  settings.model = {"small", 2, 32, 8, 16, 128};
-  settings.data.files = {write_text(folder)};
-  settings.grid = grid;
-  settings.batch = 16;
-  settings.options.precision = Precision::fp32;
-  settings.options.recompute = Recompute::none;
-  settings.length.steps = 8;
-  settings.learning_rate = {.peak = 1e-2, .last_part = 0.1, .warm_up_steps = 3};
-  settings.validate_every = 4;
-  settings.data.validation_words = 512;
-  settings.sampling.tokens = 12;
-  settings.screen = Screen::silent;
-  settings.folder = folder.path() + "/" + grid.str();
-  return settings;
-}
-
+// The first cuts the batch, the last weights.
 std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
   switch (ranks) {
     case 1:
@@ -56,30 +25,34 @@ std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
   }
 }
 
-// Called by all ranks: the first writes the texts' lines when the others are done already, and half
-// a line is no JSON.
-std::vector<nlohmann::json> log_of(const TrainSettings& settings) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  std::vector<nlohmann::json> lines;
-  std::ifstream file(log_path(settings));
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
+TrainSettings run_on(const SharedFolder& folder, const ProcessGrid& grid) {
+  TrainSettings settings = small_run(folder);
+  settings.grid = grid;
+  settings.options.micro_batches = 2;
+  settings.validate_every = 4;
+  settings.folder = folder.file(grid.str());
+  return settings;
 }
 
-std::vector<double> learning_rates(const TrainSettings& settings) {
-  std::vector<double> rates;
-  for (const nlohmann::json& line : log_of(settings)) {
-    if (line.at("kind") == "step") rates.push_back(line.at("learning_rate"));
+// On every rank: each hears the losses, whichever knows them first.
+void expect_alike(const TrainOutcome& outcome, const TrainOutcome& expected, const World& world) {
+  ASSERT_EQ(outcome.losses.size(), expected.losses.size());
+  for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+    EXPECT_NEAR(outcome.losses[i], expected.losses[i], 1e-3) << "step " << i + 1;
   }
-  return rates;
+  EXPECT_NEAR(outcome.validation_loss, expected.validation_loss, 1e-3);
+  EXPECT_GT(outcome.losses.front(), 1.0);
+  std::vector<double> own = outcome.losses;
+  own.push_back(outcome.validation_loss);
+  const std::vector<double> all = world.all(own);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], own[i % own.size()]);
 }
 
 TEST(Train, LosesLessThanGuessingByFrequency) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = small_run(folder, grids_of(world.size()).front());
+  TrainSettings settings = small_run(folder);
   settings.length.steps = 30;
-  settings.sampling.tokens = 0;
 
   const TrainOutcome outcome = train_model(settings, world);
 
@@ -90,92 +63,87 @@ TEST(Train, LosesLessThanGuessingByFrequency) {
   EXPECT_FALSE(outcome.stopped);
 }
 
-TEST(Train, LosesAlikeOnEveryGridOfTheseRanks) {
-  const SharedFolder folder;
-  World world;
-  std::vector<TrainOutcome> outcomes;
-  for (const ProcessGrid& grid : grids_of(world.size())) {
-    outcomes.push_back(train_model(small_run(folder, grid), world));
-  }
-
-  for (const TrainOutcome& outcome : outcomes) {
-    ASSERT_EQ(outcome.losses.size(), 8U);
-    for (std::size_t i = 0; i < 8; ++i) {
-      EXPECT_NEAR(outcome.losses[i], outcomes[0].losses[i], 1e-3) << "step " << i + 1;
-    }
-    EXPECT_NEAR(outcome.validation_loss, outcomes[0].validation_loss, 1e-3);
-  }
-}
-
 // A pipeline of two stages, or all ranks on one where there is one.
-TrainSettings pipelined_run(const SharedFolder& folder, const World& world) {
-  const std::int64_t stages = std::min<std::int64_t>(world.size(), 2);
-  TrainSettings settings = small_run(folder, {1, 1, 1, world.size() / stages, stages});
-  settings.options.micro_batches = 2;
+TrainSettings pipelined_run(const SharedFolder& folder) {
+  const std::int64_t stages = std::min(world_size(), 2);
+  TrainSettings settings = run_on(folder, {1, 1, 1, world_size() / stages, stages});
   settings.checkpoint_every = 4;
   return settings;
+}
+
+// Of documents, by Goldfish loss, unequally many targets count on each rank and in each batch.
+TEST(Train, LosesAlikeOnEveryGridOfTheseRanksWhateverTargetsCount) {
+  const SharedFolder folder;
+  World world;
+  std::string documents;
+  for (std::size_t i = 0; i < 300; ++i) {
+    documents += nlohmann::json{{"prompt", std::string(i % 40, 'q')},
+                                {"completion", "the quick brown fox " + std::to_string(i * i)}}
+                     .dump() +
+                 "\n";
+  }
+  const std::string file = folder.write("documents.jsonl", documents);
+  std::vector<ProcessGrid> grids = grids_of(world.size());
+  if (world.size() > 1) grids.push_back(pipelined_run(folder).grid);
+  if (world.size() >= 4) grids.emplace_back(2, 1, 1, world.size() / 4, 2);
+  for (const bool left_out : {false, true}) {
+    std::vector<TrainOutcome> outcomes;
+    for (const ProcessGrid& grid : grids) {
+      SCOPED_TRACE(grid.str() + (left_out ? " of documents" : ""));
+      TrainSettings settings = run_on(folder, grid);
+      if (left_out) {
+        settings.data.files = {file};
+        settings.data.goldfish = {3, 4};
+        settings.folder += "-documents";
+      }
+      outcomes.push_back(train_model(settings, world));
+      expect_alike(outcomes.back(), outcomes.front(), world);
+    }
+  }
 }
 
 TEST(Train, LosesAlikeOnPipelinesInEveryOrder) {
   const SharedFolder folder;
   World world;
-  TrainSettings plain = small_run(folder, grids_of(world.size()).front());
+  TrainSettings plain = run_on(folder, grids_of(world.size()).front());
   plain.model.layers = 4;
-  plain.options.micro_batches = 2;  // whose sequences are also those of a look at held-out text
   const TrainOutcome expected = train_model(plain, world);
   for (const PipelineOrder order :
        {PipelineOrder::one_f_one_b, PipelineOrder::gpipe, PipelineOrder::interleaved,
         PipelineOrder::zero_bubble, PipelineOrder::message_driven}) {
-    TrainSettings settings = pipelined_run(folder, world);
+    SCOPED_TRACE(name(order));
+    TrainSettings settings = pipelined_run(folder);
     const bool of_pipelines =
         order == PipelineOrder::interleaved || order == PipelineOrder::message_driven;
     if (of_pipelines && settings.grid.extent(Axis::pipe) == 1) continue;
     settings.model.layers = 4;
     settings.options.order = order;
     settings.options.chunks = order == PipelineOrder::interleaved ? 2 : 1;
+    settings.sampling.tokens = 12;
     settings.folder += name(order);
+
     const TrainOutcome outcome = train_model(settings, world);
 
-    ASSERT_EQ(outcome.losses.size(), 8U);
-    for (std::size_t i = 0; i < 8; ++i) {
-      EXPECT_NEAR(outcome.losses[i], expected.losses[i], 1e-3) << name(order) << " step " << i + 1;
-    }
-    EXPECT_NEAR(outcome.validation_loss, expected.validation_loss, 1e-3);
+    expect_alike(outcome, expected, world);
     EXPECT_EQ(outcome.texts.size(), 2U);
   }
-}
-
-// Every rank hears the losses, whichever knows them first.
-TEST(Train, SaysTheSameLossesOnEveryStage) {
-  const SharedFolder folder;
-  World world;
-  const TrainOutcome outcome = train_model(pipelined_run(folder, world), world);
-
-  std::vector<double> own = outcome.losses;
-  own.push_back(outcome.validation_loss);
-  const std::vector<double> all = world.all(own);
-  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], own[i % own.size()]);
-  EXPECT_GT(own.front(), 1.0);
 }
 
 TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
   const SharedFolder folder;
   World world;
-  const TrainSettings pipelined = pipelined_run(folder, world);
-  TrainSettings plain = small_run(folder, grids_of(world.size()).front());
+  const TrainSettings pipelined = pipelined_run(folder);
+  TrainSettings plain = run_on(folder, grids_of(world.size()).front());
   plain.folder += "-plain";
   plain.checkpoint_every = 4;
   const TrainOutcome whole = train_model(pipelined, world);
   train_model(plain, world);
-  TrainSettings without = plain;
+  TrainSettings without = plain, with = pipelined;
   without.resume = pipelined.folder + "/checkpoints/step-00000004.json";
-  without.folder += "-resumed";
-  TrainSettings with = pipelined;
   with.options.order = PipelineOrder::gpipe;
   with.resume = plain.folder + "/checkpoints/step-00000004.json";
-  with.folder += "-resumed";
-
-  for (const TrainSettings& rest : {without, with}) {
+  for (TrainSettings rest : {without, with}) {
+    rest.folder += "-resumed";
     const TrainOutcome resumed = train_model(rest, world);
 
     ASSERT_EQ(resumed.losses.size(), 4U);
@@ -188,7 +156,7 @@ TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
 TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = pipelined_run(folder, world);
+  TrainSettings settings = pipelined_run(folder);
   settings.trace = folder.path() + "/trace.json";
   settings.trace_step = 2;
   settings.tune_kernels = true;
@@ -204,49 +172,22 @@ TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
   const bool stages = settings.grid.extent(Axis::pipe) > 1;
   // Two micro-batches, there and back, at both ends.
   EXPECT_EQ(messages, stages ? 2 * 2 * 2 * settings.grid.size() / 2 : 0);
-  for (const nlohmann::json& line : log_of(settings)) {
-    if (line.at("kind") != "step") continue;
-    EXPECT_EQ(line.at("exposed_s").contains("pipe_forward_even"), stages);
-    EXPECT_EQ(line.at("exposed_s").contains("pipe_backward_even"), stages);
-    EXPECT_EQ(line.at("exposed_s").contains("pipe_ends"), stages);
+  for (const nlohmann::json& exposed :
+       entries_of<nlohmann::json>(settings, "step", "exposed_s")) {
+    for (const char* channel : {"pipe_forward_even", "pipe_backward_even", "pipe_ends"}) {
+      EXPECT_EQ(exposed.contains(channel), stages) << channel;
+    }
   }
 }
 
 // Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster
 // now.
-TEST(Train, TakesABatchAStepFromItsData) {
-  const SharedFolder folder;
-  TrainSettings settings = small_run(folder, {1, 1, 1, size_of(MPI_COMM_WORLD)});
-  settings.length.steps = 3;
-  World world;
-
-  const std::string checkpoint = train_model(settings, world).checkpoint;
-
-  EXPECT_EQ(read_training_state(checkpoint).position, 3 * settings.batch);
-}
-
-TEST_F(TrainOfReplicas, StepsHaveTheLearningRateOfTheirNumber) {
-  const SharedFolder folder;
-  TrainSettings settings = small_run(folder, {1, 1, 1, size_of(MPI_COMM_WORLD)});
-  settings.length.steps = 4;
-  World world;
-
-  train_model(settings, world);
-
-  const std::vector<double> rates = learning_rates(settings);
-  ASSERT_EQ(rates.size(), 4U);
-  for (std::int64_t step = 1; step <= 4; ++step) {
-    EXPECT_EQ(rates[static_cast<std::size_t>(step - 1)],
-              settings.learning_rate.at(settings.length, {.steps_before = step - 1}));
-  }
-}
-
 TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
-  settings.options.micro_batches = 2;
+  TrainSettings settings = run_on(folder, grids_of(world.size()).back());
   settings.tune_kernels = true;
+  settings.sampling.tokens = 12;
   settings.checkpoint_every = 5;
   settings.keep_checkpoints = 5;
   const TrainOutcome whole = train_model(settings, world);
@@ -256,11 +197,10 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
 
   const TrainOutcome resumed = train_model(rest, world);
 
-  ASSERT_EQ(resumed.losses.size(), 3U);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(resumed.losses[i], whole.losses[5 + i]);
-  world.barrier();
-  const std::vector<double> rates = learning_rates(settings);
-  EXPECT_EQ(learning_rates(rest), std::vector<double>(rates.begin() + 5, rates.end()));
+  EXPECT_EQ(resumed.losses, std::vector<double>(whole.losses.begin() + 5, whole.losses.end()));
+  const auto rates = entries_of<double>(settings, "step", "learning_rate");
+  EXPECT_EQ(entries_of<double>(rest, "step", "learning_rate"),
+            std::vector<double>(rates.begin() + 5, rates.end()));
   EXPECT_EQ(resumed.validation_loss, whole.validation_loss);
   EXPECT_EQ(resumed.texts, whole.texts);
 }
@@ -269,17 +209,18 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
 TEST_F(TrainOfReplicas, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = small_run(folder, grids_of(world.size()).front());
-  const auto trained_seconds = [](const TrainOutcome& outcome) {
-    return read_training_state(outcome.checkpoint).trainer.at("trained_seconds").get<double>();
+  TrainSettings settings = small_run(folder);
+  const auto trained_seconds = [&] {
+    return read_training_state(train_model(settings, world).checkpoint)
+        .trainer.at("trained_seconds")
+        .get<double>();
   };
-  const double before = trained_seconds(train_model(settings, world));
-  TrainSettings rest = settings;
-  rest.resume = settings.folder + "/checkpoints";
-  rest.folder += "-resumed";
-  rest.length.steps = 9;
+  const double before = trained_seconds();
+  settings.resume = settings.folder + "/checkpoints";
+  settings.folder += "-resumed";
+  settings.length.steps = 9;
 
-  const double after = trained_seconds(train_model(rest, world));
+  const double after = trained_seconds();
 
   EXPECT_GT(before, 0.0);
   EXPECT_GT(after, before);
@@ -288,56 +229,34 @@ TEST_F(TrainOfReplicas, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
 TEST_F(TrainOfReplicas, TextsDependOnTheSeedAndNothingElse) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
+  TrainSettings settings = small_run(folder);
   settings.length.steps = 2;
   settings.sampling.texts = 3;
+  settings.sampling.tokens = 12;
   settings.sampling.prompt = "the";
-  const TrainOutcome first = train_model(settings, world);
-  settings.folder += "-again";
-  const TrainOutcome again = train_model(settings, world);
-  settings.folder += "-other";
-  settings.sampling.seed = 2;
-  const TrainOutcome other = train_model(settings, world);
+  std::vector<Texts> drawn;
+  for (const std::uint64_t seed : {1, 1, 2}) {
+    settings.sampling.seed = seed;
+    settings.folder += "-again";
+    drawn.push_back(train_model(settings, world).texts);
+  }
 
-  EXPECT_EQ(first.texts, again.texts);
-  EXPECT_NE(first.texts, other.texts);
-  ASSERT_EQ(first.texts.size(), 3U);
-  EXPECT_NE(first.texts[0], first.texts[1]);
-  for (const std::vector<std::int32_t>& text : first.texts) {
+  EXPECT_EQ(drawn[0], drawn[1]);
+  EXPECT_NE(drawn[0], drawn[2]);
+  ASSERT_EQ(drawn[0].size(), 3U);
+  EXPECT_NE(drawn[0][0], drawn[0][1]);
+  for (const std::vector<std::int32_t>& text : drawn[0]) {
     ASSERT_EQ(text.size(), 15U);
     EXPECT_EQ(std::string(text.begin(), text.begin() + 3), "the");
   }
 }
 
-TEST(Train, LogHasALineForEveryStepAndTheTraceParses) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = small_run(folder, grids_of(world.size()).back());
-  settings.trace = folder.path() + "/trace.json";
-  settings.trace_step = 2;
-  const TrainOutcome outcome = train_model(settings, world);
-  world.barrier();
-
-  const std::vector<nlohmann::json> lines = log_of(settings);
-  std::map<std::string, int> kinds;
-  for (const nlohmann::json& line : lines) ++kinds[line.at("kind")];
-  EXPECT_EQ(lines.front().at("kind"), "run");
-  EXPECT_EQ(kinds["step"], 8);
-  EXPECT_EQ(kinds["validation"], 2);
-  EXPECT_EQ(kinds["checkpoint"], 1);
-  EXPECT_EQ(kinds["text"], 2);
-  std::ifstream file(settings.trace);
-  const nlohmann::json trace = nlohmann::json::parse(file);
-  EXPECT_GT(trace.at("traceEvents").size(), 100U);
-  EXPECT_FALSE(outcome.checkpoint.empty());
-}
-
 TEST(Train, AGridOfOtherRanksIsRefused) {
   const SharedFolder folder;
   World world;
-  TrainSettings settings = small_run(folder, {1, 1, 1, world.size() * 2});
 
-  EXPECT_THROW(train_model(settings, world), std::invalid_argument);
+  EXPECT_THROW(train_model(run_on(folder, {1, 1, 1, world.size() * 2}), world),
+               std::invalid_argument);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Buckets along data on real ranks equal the referee bit by bit, with every ZeRO stage and order of
-// reduction, and train what no buckets train.
+// Every stage of ZeRO on real ranks, with buckets along data and without, with sequence parallelism
+// and in pipelines, equals the referee bit by bit; and buckets train what no buckets train.
 #include <gtest/gtest.h>
 
 #include "tests/train/bitwise.hpp"
@@ -7,12 +7,13 @@
 namespace fourfold::tests {
 namespace {
 
-// Rooms for one weight, for some of a block, for one block and for all blocks.
+// None; rooms for one weight, for some of a block, for one block and for all blocks.
 std::vector<std::int64_t> rooms(const Model& model) {
   const std::int64_t square = model.hidden * model.hidden;
-  return {1, 8 * square, 12 * square, 100 * square};
+  return {0, 1, 8 * square, 12 * square, 100 * square};
 }
 
+// A model whose pieces along z and data do not divide, and one whose do.
 std::vector<Case> cases() {
   std::mt19937 random(11);
   std::vector<Case> result;
@@ -28,7 +29,8 @@ std::vector<Case> cases() {
       what.options = random_options(random, 2);
       what.options.precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
       what.options.zero = zero;
-      what.options.data_bucket = rooms(what.model)[random() % 4];
+      what.options.data_bucket = rooms(what.model)[random() % 5];
+      what.options.sequence_parallel = random() % 2 == 0;
       what.options.offload_bucket = random() % 3 == 0 ? 50 : 0;
       what.sequences = 2 * grid.extent(Axis::z) * grid.extent(Axis::data) * grid.extent(Axis::x);
       what.steps = 2;
