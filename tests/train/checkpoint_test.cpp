@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -11,12 +12,12 @@
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
 #include "tests/shapes.hpp"
+#include "tests/train/file_limit.hpp"
 #include "tests/train/made_up_weights.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -26,26 +27,6 @@ ProcessGrid some_grid() {
 
 std::string data_of(const std::string& record_path) {
   return record_path.substr(0, record_path.size() - 5) + ".safetensors";
-}
-
-TEST(checkpoint, all_grids_write_the_same_bytes) {
-  const Program program = training_program(small_model(), Precision::bf16);
-  std::string data;
-  std::string record;
-
-  for (const ProcessGrid& grid : grids_of(world_size())) {
-    const SharedFolder folder;
-    Checkpoints checkpoints(folder.path());
-    const std::string path =
-        checkpoints.write(made_up_state(10), made_up_weights(program, grid, 1));
-    if (data.empty()) {
-      data = content_of(data_of(path));
-      record = content_of(path);
-    }
-
-    EXPECT_EQ(content_of(data_of(path)), data) << grid.str();
-    EXPECT_EQ(content_of(path), record) << grid.str();
-  }
 }
 
 TEST(checkpoint, the_file_holds_each_matrix_as_a_whole_by_its_name) {
@@ -73,57 +54,17 @@ TEST(checkpoint, the_file_holds_each_matrix_as_a_whole_by_its_name) {
   }
 }
 
-TEST(checkpoint, any_grid_reads_what_another_wrote) {
-  for (const Precision precision : {Precision::bf16, Precision::fp32}) {
-    const SharedFolder folder;
-    const Program program = training_program(small_model(), precision);
-    Checkpoints checkpoints(folder.path());
-    checkpoints.write(made_up_state(10), made_up_weights(program, some_grid(), 1));
-
-    for (const ProcessGrid& grid : grids_of(world_size())) {
-      Weights weights = made_up_weights(program, grid, 2);
-      const TrainingState state = read_checkpoint(folder.path(), small_model(), weights);
-
-      EXPECT_THAT(differences(weights, made_up_weights(program, grid, 1)), IsEmpty()) << grid.str();
-      EXPECT_EQ(state.step, 10);
-      EXPECT_EQ(state.position, 160);
-      EXPECT_EQ(state.seed, 0xfedcba9876543210U);
-      EXPECT_EQ(state.trainer, made_up_state(10).trainer);
-    }
-  }
-}
-
-TEST(checkpoint, any_grid_reads_a_llama_that_another_wrote) {
-  const SharedFolder folder;
-  Model model = as_llama(small_model());
-  model.key_value_heads = 4;
-  model.mlp_width = 24;
-  const Program program = training_program(model, Precision::bf16);
-  TrainingState state = made_up_state(10);
-  state.model = model;
-  Checkpoints checkpoints(folder.path());
-  checkpoints.write(state, made_up_weights(program, some_grid(), 1));
-
-  for (const ProcessGrid& grid : grids_of(world_size())) {
-    Weights weights = made_up_weights(program, grid, 2);
-    const Model saved = read_checkpoint(folder.path(), model, weights).model;
-
-    EXPECT_THAT(differences(weights, made_up_weights(program, grid, 1)), IsEmpty()) << grid.str();
-    EXPECT_EQ(described(saved), described(model));
-    EXPECT_EQ(saved.norm_epsilon, model.norm_epsilon);
-    EXPECT_EQ(saved.rotary, model.rotary);
-  }
-}
-
-// Five layers on grids of one stage and of more, also in chunks that are dealt out in turn.
+// A grid whose stages, if it has several, hold their layers in so many chunks that are dealt out in
+// turn.
 struct Dealt {
   ProcessGrid grid;
   std::int64_t chunks = 1;
 };
 
-std::vector<Dealt> grids_with_stages() {
+std::vector<Dealt> all_grids() {
   const std::int64_t ranks = world_size();
-  std::vector<Dealt> dealt{{some_grid(), 1}};
+  std::vector<Dealt> dealt;
+  for (const ProcessGrid& grid : grids_of(ranks)) dealt.push_back({grid, 1});
   if (ranks >= 2) {
     dealt.push_back({{1, 1, 1, ranks / 2, 2}, 1});
     dealt.push_back({{1, 1, ranks / 2, 1, 2}, 2});
@@ -135,13 +76,8 @@ std::vector<Dealt> grids_with_stages() {
   return dealt;
 }
 
-Model deep_model() {
-  Model model = small_model();
-  model.layers = 5;
-  return model;
-}
-
-Weights dealt_weights(const Dealt& dealt, Precision precision, std::uint64_t seed) {
+Weights dealt_weights(const Dealt& dealt, const Model& model, Precision precision,
+                      std::uint64_t seed) {
   StepOptions options;
   options.precision = precision;
   options.chunks = dealt.chunks;
@@ -149,33 +85,44 @@ Weights dealt_weights(const Dealt& dealt, Precision precision, std::uint64_t see
     options.order = PipelineOrder::interleaved;
     options.micro_batches = dealt.grid.extent(Axis::pipe);
   }
-  const Program program = record_step(deep_model(), options, stage_of(dealt.grid, world_rank()));
-  return made_up_weights(program, dealt.grid, seed);
+  return made_up_weights(record_step(model, options, stage_of(dealt.grid, world_rank())),
+                         dealt.grid, seed);
 }
 
-TEST(checkpoint, any_stages_write_the_same_bytes_and_read_what_others_wrote) {
-  TrainingState state = made_up_state(10);
-  state.model = deep_model();
-  for (const Precision precision : {Precision::bf16, Precision::fp32}) {
-    std::string data, record;
-    for (const Dealt& writer : grids_with_stages()) {
-      const SharedFolder folder;
-      const std::string path =
-          Checkpoints(folder.path()).write(state, dealt_weights(writer, precision, 1));
-      if (data.empty()) {
-        data = content_of(data_of(path));
-        record = content_of(path);
-      }
+// Of five layers, which no stages share evenly; a GPT in both precisions, and a Llama.
+TEST(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_wrote) {
+  Model gpt = small_model();
+  gpt.layers = 5;
+  Model llama = as_llama(gpt);
+  llama.key_value_heads = 4;
+  llama.mlp_width = 24;
+  for (const auto& [model, precision] :
+       {std::pair(gpt, Precision::bf16), {gpt, Precision::fp32}, {llama, Precision::bf16}}) {
+    TrainingState state = made_up_state(10);
+    state.model = model;
+    const SharedFolder folder;
+    const std::string first =
+        Checkpoints(folder.path())
+            .write(state, dealt_weights({some_grid(), 1}, model, precision, 1));
+    for (const Dealt& dealt : all_grids()) {
+      SCOPED_TRACE(dealt.grid.str());
+      const SharedFolder other;
+      const Weights written = dealt_weights(dealt, model, precision, 1);
+      const std::string path = Checkpoints(other.path()).write(state, written);
+      EXPECT_EQ(content_of(data_of(path)), content_of(data_of(first)));
+      EXPECT_EQ(content_of(path), content_of(first));
 
-      EXPECT_EQ(content_of(data_of(path)), data) << writer.grid.str();
-      EXPECT_EQ(content_of(path), record) << writer.grid.str();
-      for (const Dealt& reader : grids_with_stages()) {
-        Weights weights = dealt_weights(reader, precision, 2);
-        read_checkpoint(folder.path(), deep_model(), weights);
+      Weights read = dealt_weights(dealt, model, precision, 2);
+      const TrainingState saved = read_checkpoint(folder.path(), model, read);
 
-        EXPECT_THAT(differences(weights, dealt_weights(reader, precision, 1)), IsEmpty())
-            << writer.grid.str() << " to " << reader.grid.str();
-      }
+      EXPECT_THAT(differences(read, written), IsEmpty());
+      EXPECT_EQ(saved.step, 10);
+      EXPECT_EQ(saved.position, 160);
+      EXPECT_EQ(saved.seed, 0xfedcba9876543210U);
+      EXPECT_EQ(saved.trainer, state.trainer);
+      EXPECT_EQ(described(saved.model), described(model));
+      EXPECT_EQ(saved.model.norm_epsilon, model.norm_epsilon);
+      EXPECT_EQ(saved.model.rotary, model.rotary);
     }
   }
 }
@@ -210,51 +157,6 @@ TEST(checkpoint, weights_for_sampling_take_what_they_need) {
   EXPECT_THAT(differences(weights, trained), IsEmpty());
 }
 
-TEST(checkpoint, the_state_can_be_read_alone) {
-  const SharedFolder folder;
-  Checkpoints checkpoints(folder.path());
-  const Program program = training_program(small_model(), Precision::bf16);
-  const std::string path =
-      checkpoints.write(made_up_state(10), made_up_weights(program, some_grid(), 1));
-
-  for (const std::string& asked : {path, folder.path()}) {
-    const TrainingState state = read_training_state(asked);
-
-    EXPECT_EQ(state.model.name, "small");
-    EXPECT_EQ(state.model.vocabulary, 11);
-    EXPECT_EQ(state.step, 10);
-    EXPECT_EQ(state.trainer, made_up_state(10).trainer);
-  }
-}
-
-TEST(checkpoint, the_newest_two_are_kept) {
-  const SharedFolder folder;
-  const Program program = training_program(small_model(), Precision::bf16);
-  const Weights weights = made_up_weights(program, some_grid(), 1);
-  Checkpoints checkpoints(folder.path());
-
-  for (std::int64_t step : {10, 20, 30}) checkpoints.write(made_up_state(step), weights);
-
-  EXPECT_THAT(finished_checkpoints(folder.path()),
-              ElementsAre(folder.file("step-00000020.json"), folder.file("step-00000030.json")));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000010.safetensors")));
-}
-
-TEST(checkpoint, after_a_step_back_the_last_one_written_is_the_newest) {
-  const SharedFolder folder;
-  const Program program = training_program(small_model(), Precision::bf16);
-  Checkpoints checkpoints(folder.path());
-  for (std::int64_t step : {10, 20}) {
-    checkpoints.write(made_up_state(step), made_up_weights(program, some_grid(), 1));
-  }
-
-  checkpoints.write(made_up_state(15), made_up_weights(program, some_grid(), 2));
-
-  EXPECT_EQ(read_training_state(folder.path()).step, 15);
-  EXPECT_THAT(finished_checkpoints(folder.path()),
-              ElementsAre(folder.file("step-00000020.json"), folder.file("step-00000015.json")));
-}
-
 TEST(checkpoint, a_step_written_again_replaces_itself) {
   const SharedFolder folder;
   const Program program = training_program(small_model(), Precision::bf16);
@@ -274,54 +176,43 @@ TEST(checkpoint, a_step_written_again_replaces_itself) {
   EXPECT_EQ(of_steps, 2) << "one record and its data";
 }
 
-TEST(checkpoint, what_unfinished_writes_left_is_removed_and_nothing_else) {
-  const SharedFolder folder;
-  const Program program = training_program(small_model(), Precision::bf16);
-  {
-    Checkpoints checkpoints(folder.path());
-    checkpoints.write(made_up_state(10), made_up_weights(program, some_grid(), 1));
-  }
-  const std::string mark = ".0123456789abcdef.fourfold-draft";
-  folder.write("step-00000020.safetensors" + mark, "half");
-  folder.write("step-00000020.json" + mark, "{");
-  const std::vector<std::string> others{"step-00000030.safetensors", "step-best.safetensors",
-                                        "step-1000.safetensors", "step-00000020.json.tmp",
-                                        "notes.txt"};
-  for (const std::string& other : others) folder.write(other, "mine");
-
-  const Checkpoints checkpoints(folder.path());
-
-  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000020.safetensors" + mark)));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("step-00000020.json" + mark)));
-  for (const std::string& other : others) {
-    EXPECT_TRUE(std::filesystem::exists(folder.file(other))) << other;
-  }
-  EXPECT_EQ(read_training_state(folder.path()).step, 10);
-}
-
-// Nobody knows which data the damaged record spoke of: a person may still mend it.
-TEST(checkpoint, beside_a_damaged_record_no_data_is_removed) {
-  const SharedFolder folder;
-  const Program program = training_program(small_model(), Precision::bf16);
-  {
-    Checkpoints checkpoints(folder.path());
-    for (std::int64_t step : {10, 20}) {
-      checkpoints.write(made_up_state(step), made_up_weights(program, some_grid(), 1));
-    }
-  }
-  folder.write("step-00000020.json", "{");
-
-  const Checkpoints checkpoints(folder.path());
-
-  EXPECT_TRUE(std::filesystem::exists(folder.file("step-00000010.safetensors")));
-  EXPECT_TRUE(std::filesystem::exists(folder.file("step-00000020.safetensors")));
-}
-
 TEST(checkpoint, a_folder_belongs_to_one_job_at_a_time) {
   const SharedFolder folder;
   const Checkpoints first(folder.path());
 
   EXPECT_THAT(refusal([&] { Checkpoints second(folder.path()); }), HasSubstr("is in use"));
+}
+
+// Room is taken for data and record at once, before either is written, and given back where one of
+// them finds none.
+TEST(checkpoint, has_the_disk_for_all_that_will_be_written_or_nothing) {
+  if (world_size() > 1) GTEST_SKIP() << "one rank takes the room";
+  const SharedFolder folder;
+  const CheckpointFiles checkpoint{folder.file("step-00000010.safetensors"),
+                                   folder.file("step-00000010.json"), 100'000, 5'000};
+  CheckpointFiles too_large = checkpoint;
+  too_large.record_bytes = 100'001;
+  {
+    const FileLimit limit(100'000);
+    EXPECT_THAT(refusal([&] { reserve(too_large); }),
+                HasSubstr("step-00000010.json cannot be written: it needs 100001 bytes"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+
+  const CheckpointDrafts drafts = reserve(checkpoint);
+
+  for (const auto& [path, bytes] :
+       {std::pair(drafts.data, 100'000), std::pair(drafts.record, 5'000)}) {
+    struct stat on_disk {};
+    ASSERT_EQ(stat(path.c_str(), &on_disk), 0) << path;
+    EXPECT_EQ(on_disk.st_size, bytes);
+    EXPECT_GE(512 * on_disk.st_blocks, bytes);
+  }
+  commit(checkpoint, drafts, std::string(5'000, 'r'));
+
+  EXPECT_EQ(content_of(checkpoint.data).size(), 100'000);
+  EXPECT_EQ(content_of(checkpoint.record), std::string(5'000, 'r'));
+  EXPECT_FALSE(std::filesystem::exists(drafts.data) || std::filesystem::exists(drafts.record));
 }
 
 }  // namespace

@@ -1,14 +1,16 @@
-// Which words training reads: every sequence once an epoch, the same batch on every grid, resumable
-// from a position alone.
+// Which words training reads: every sequence once an epoch, the same batch on every grid, in an
+// order that does not drift; and which targets count.
 #include "engine/train/data/data.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 
-#include "tests/train/shared_folder.hpp"
+#include "engine/train/checkpoint/checkpoint_checksum.hpp"
+#include "tests/golden.hpp"
+#include "tests/train/token_files.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -32,10 +34,6 @@ DataOptions options_of(const std::string& file, DataOrder order = DataOrder::shu
   options.order = order;
   options.seed = 3;
   return options;
-}
-
-BatchShare on_one_rank(std::int64_t sequences, std::int64_t micro_batches = 1) {
-  return {ProcessGrid(1, 1, 1, 1), 0, sequences, micro_batches};
 }
 
 // The step's words in global order, put together from what the ranks of a grid are given.
@@ -65,24 +63,6 @@ LocalBatch assembled(const Data& data, std::int64_t position, const BatchShare& 
   return whole;
 }
 
-TEST(data, gives_bytes_of_the_text_and_the_bytes_that_follow_them) {
-  const SharedFolder folder;
-  const std::string text = made_up_text();
-  const Data data(options_of(folder.write("a.txt", text)), byte_model(16));
-
-  const LocalBatch batch = data.training(5, on_one_rank(8));
-
-  ASSERT_EQ(batch.tokens.size(), 128U);
-  for (std::size_t s = 0; s < 8; ++s) {
-    const std::string tokens(batch.tokens.begin() + s * 16, batch.tokens.begin() + s * 16 + 16);
-    const std::string targets(batch.targets.begin() + s * 16, batch.targets.begin() + s * 16 + 16);
-    const std::size_t place = text.find(tokens);
-    ASSERT_NE(place, std::string::npos);
-    EXPECT_EQ(targets, text.substr(place + 1, 16));
-    EXPECT_LE(place + 17, 5400U) << "the last tenth is held out";
-  }
-}
-
 TEST(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
   const SharedFolder folder;
   const Data data(options_of(folder.write("a.txt", made_up_text())), byte_model(16));
@@ -103,18 +83,6 @@ TEST(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
   EXPECT_NE(first_of_epoch[0], first_of_epoch[1]);
 }
 
-TEST(data, sequential_order_goes_from_front_to_back_and_starts_again) {
-  const SharedFolder folder;
-  const std::string text = made_up_text();
-  const Data data(options_of(folder.write("a.txt", text), DataOrder::sequential), byte_model(16));
-  const std::int64_t size = data.training_sequences();
-
-  const LocalBatch batch = data.training(size - 1, on_one_rank(2));
-
-  const std::string read(batch.tokens.begin(), batch.tokens.end());
-  EXPECT_EQ(read, text.substr(static_cast<std::size_t>(size - 1) * 16, 16) + text.substr(0, 16));
-}
-
 TEST(data, every_grid_sees_the_same_batch) {
   const SharedFolder folder;
   const Data data(options_of(folder.write("a.txt", made_up_text())), byte_model(16));
@@ -130,31 +98,6 @@ TEST(data, every_grid_sees_the_same_batch) {
       EXPECT_EQ(batch.targets, expected.targets) << grid;
     }
   }
-}
-
-TEST(data, all_that_resuming_needs_is_the_position) {
-  const SharedFolder folder;
-  const std::string file = folder.write("a.txt", made_up_text());
-  const Data first(options_of(file), byte_model(16));
-  const Data second(options_of(file), byte_model(16));
-
-  // Two steps of four sequences and one of eight read the same.
-  const LocalBatch whole = first.training(400, on_one_rank(8));
-  LocalBatch halves = second.training(400, on_one_rank(4));
-  const LocalBatch later = second.training(404, on_one_rank(4));
-  halves.tokens.insert(halves.tokens.end(), later.tokens.begin(), later.tokens.end());
-
-  EXPECT_EQ(halves.tokens, whole.tokens);
-}
-
-TEST(data, another_seed_is_another_order) {
-  const SharedFolder folder;
-  DataOptions options = options_of(folder.write("a.txt", made_up_text()));
-  const Data first(options, byte_model(16));
-  options.seed = 4;
-  const Data second(options, byte_model(16));
-
-  EXPECT_NE(first.training(0, on_one_rank(4)).tokens, second.training(0, on_one_rank(4)).tokens);
 }
 
 TEST(data, validation_is_the_end_of_every_file_and_never_trained_on) {
@@ -204,41 +147,6 @@ TEST(data, epochs_are_cut_at_every_place_up_to_the_last_word) {
   EXPECT_EQ(*targets.rbegin(), 'A' + 38);
 }
 
-TEST(data, a_file_to_validate_on_leaves_the_others_whole) {
-  const SharedFolder folder;
-  DataOptions options = options_of(folder.write("a.txt", std::string(100, 'a')));
-  options.validation_files = {folder.write("b.txt", std::string(50, 'b'))};
-
-  const Data data(options, byte_model(16));
-
-  EXPECT_EQ(data.training_words().words(), 100);
-  EXPECT_EQ(data.validation_words().words(), 50);
-  EXPECT_EQ(data.description(), "1 text file, 100 bytes to train on, 50 held out");
-}
-
-TEST(data, the_shortest_text_is_one_sequence_and_its_last_target) {
-  const SharedFolder folder;
-  DataOptions options = options_of(folder.write("a.txt", "0123456789abcdefg"));
-  options.validation_files = options.files;
-
-  const Data data(options, byte_model(16));
-
-  EXPECT_EQ(data.training_sequences(), 1);
-  const LocalBatch batch = data.training(7, on_one_rank(1));
-  EXPECT_EQ(std::string(batch.targets.begin(), batch.targets.end()), "123456789abcdefg");
-}
-
-TEST(data, entropy_of_single_words_is_that_of_their_frequencies) {
-  const SharedFolder folder;
-  std::string text;
-  for (int i = 0; i < 100; ++i) text += "aabc";
-  const WordStream words({folder.write("a.txt", text)}, {0.0, 1.0});
-
-  const double entropy = unigram_entropy(words, 256);
-
-  EXPECT_NEAR(entropy, 1.5 * std::log(2.0), 1e-12);
-}
-
 TEST(data, the_default_text_is_there_and_is_a_few_megabytes_of_english) {
   const Data data(DataOptions{}, byte_model(256));
 
@@ -257,15 +165,102 @@ TEST(data, a_missing_default_text_names_the_package) {
   EXPECT_THAT(refusal([&] { default_text(folder.file("nowhere")); }), HasSubstr("fortunes"));
 }
 
-TEST(data, a_permutation_hits_every_place_once) {
-  for (std::int64_t size : {1, 2, 3, 7, 64, 65, 1000}) {
-    std::set<std::int64_t> places;
-    for (std::int64_t i = 0; i < size; ++i) places.insert(permuted(i, size, 11));
+TEST(documents, are_text_whose_prompts_are_left_out) {
+  const SharedFolder folder;
+  DataOptions options;
+  options.files = {folder.write("a.jsonl",
+                                "{\"prompt\": \"what is 2?\", \"completion\": \"two\"}\n\n"
+                                "{\"completion\": \"a day without sunshine is like night\"}\n")};
+  options.validation_files = {folder.write("b.txt", made_up_text())};
+  options.order = DataOrder::sequential;
+  const Data data(options, byte_model(16));
 
-    EXPECT_EQ(static_cast<std::int64_t>(places.size()), size);
-    EXPECT_EQ(*places.begin(), 0);
-    EXPECT_EQ(*places.rbegin(), size - 1);
+  const LocalBatch batch = data.training(0, on_one_rank(1));
+
+  EXPECT_TRUE(data.training_leaves_out());
+  EXPECT_EQ(std::string(batch.tokens.begin(), batch.tokens.end()),
+            std::string("what is 2?two\0a ", 16));
+  std::string targets;
+  for (const std::int32_t word : batch.targets) {
+    targets += word == ignored_target ? '-' : static_cast<char>(word);
   }
+  EXPECT_EQ(targets, std::string("---------two\0a d", 16));
+}
+
+TEST(documents, whose_held_out_part_is_all_prompt_are_refused) {
+  const SharedFolder folder;
+  DataOptions options;
+  options.held_out = 0.5;
+  options.validation_words = 100;
+  options.files = {folder.write("a.jsonl", "{\"completion\": \"short\"}\n{\"prompt\": \"" +
+                                               std::string(400, 'q') +
+                                               "\", \"completion\": \"x\"}")};
+
+  EXPECT_THAT(refusal([&] { Data(options, byte_model(16)); }),
+              HasSubstr("no target counts in the 100 words of the part to validate on"));
+  options.validation_words = 0;
+  EXPECT_EQ(refusal([&] { Data(options, byte_model(16)); }), "");
+}
+
+// Goldfish's hash is part of what a run means: another one would leave out other words. What has
+// too few words before it is kept.
+TEST(goldfish, has_a_hash_that_stays) {
+  std::string mask;
+  for (std::int32_t word = 0; word < 32; ++word) {
+    mask += Goldfish{2, 2}.leaves_out(std::vector<std::int32_t>{word, 7}) ? 'x' : '.';
+  }
+
+  EXPECT_EQ(mask, ".xx.xx.x..x...xxx.xx..x.......xx");
+  EXPECT_FALSE((Goldfish{2, 3}.leaves_out(std::vector<std::int32_t>{1, 2})));
+  EXPECT_FALSE((Goldfish{0, 0}.leaves_out(std::vector<std::int32_t>{})));
+}
+
+std::string words_of(const LocalBatch& batch) {
+  std::string text;
+  const auto add = [&](const std::vector<std::int32_t>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (i > 0 && i % 8 == 0) text += ' ';  // the next sequence
+      text += static_cast<char>(words[i]);
+    }
+  };
+  add(batch.tokens);
+  text += '|';
+  add(batch.targets);
+  return text + '\n';
+}
+
+// They must not drift, or no run could be repeated, and no checkpoint read.
+TEST(data, for_a_seed_and_the_sums_of_checkpoints_are_the_golden_ones) {
+  const SharedFolder folder;
+  std::string text;
+  for (const auto& [size, key] : {std::pair{1, 1}, {2, 1}, {7, 1}, {16, 5}, {17, 5}, {33, 9}}) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      text += fmt::format("{} ", permuted(i, size, static_cast<std::uint64_t>(key)));
+    }
+    text += '\n';
+  }
+  DataOptions options;
+  options.files = {folder.write("text.txt", made_up_text())};
+  options.seed = 3;
+  for (DataOrder order : {DataOrder::shuffled, DataOrder::sequential}) {
+    options.order = order;
+    const Data data(options, {"bytes", 1, 8, 2, 8, 256});
+    text += data.description() + fmt::format(": {} and {} sequences\n", data.training_sequences(),
+                                             data.held_out().count());
+    for (std::int64_t position : {0, 5, 663, 664, 671, 700, 1400}) {
+      text += words_of(data.training(position, on_one_rank(2)));
+      text += words_of(data.training(position, {ProcessGrid(1, 1, 2, 2), 3, 8, 2}));
+    }
+    for (std::int64_t position : {0, 1, 60}) {
+      text += words_of(data.held_out().batch(position, on_one_rank(2)));
+    }
+    text += fmt::format("{:.9g} nats\n", unigram_entropy(data.validation_words(), 256));
+  }
+  const std::vector<float> values{1.0F, -2.5F, 0.0F};
+  EXPECT_EQ(checksum(values, 0), 0x9dd0f08f37a97caeU);
+  EXPECT_EQ(checksum(values, 5), 0x3159e81a6aa00fe2U);
+  EXPECT_EQ(checksum("a text"), 0x36a125529c5e31fbU);
+  expect_golden("train_numbers.txt", text);
 }
 
 }  // namespace

@@ -5,9 +5,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <nlohmann/json.hpp>
-
 #include "engine/train/checkpoint/byte_tokenizer.hpp"
 #include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
@@ -15,7 +12,6 @@
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/end_words.hpp"
 #include "engine/train/checkpoint/foreign_layout.hpp"
-#include "engine/train/checkpoint/foreign_writer.hpp"
 #include "engine/train/checkpoint/hugging_face.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
 #include "engine/train/data/documents.hpp"
@@ -23,8 +19,8 @@
 #include "schedule/models/model_file.hpp"
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
+#include "tests/train/foreign_models.hpp"
 #include "tests/train/one_rank.hpp"
-#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -36,18 +32,10 @@ std::string json(const Tree& tree) {
   return json_text(tree);
 }
 
-// Eight bytes of length, and the text.
-std::string as_head(const std::string& text) {
-  const std::uint64_t length = text.size();
-  std::string head(8, '\0');
-  std::memcpy(head.data(), &length, sizeof length);
-  return head + text;
-}
-
 class drawn_edits : public OneRank {
  protected:
   void write(const std::string& name, const std::string& content) {
-    std::ofstream(folder_.file(name), std::ios::binary) << content;
+    write_bytes(folder_.file(name), content);
   }
   SharedFolder folder_;
 };
@@ -94,41 +82,23 @@ TEST_F(drawn_edits, of_folders_of_others) {
   ForeignCheckpoint what;
   what.model = {"small", 1, 8, 2, 4, 16};
   what.prefix = family_of(what.model).prefix;
-  Matrices matrices;
-  for (const ForeignTensor& tensor : foreign_tensors(what.model, what.prefix)) {
-    WholeMatrix& matrix = matrices[tensor.matrix];
-    matrix.rows = tensor.matrix_rows;
-    matrix.cols = tensor.matrix_cols;
-    matrix.values.assign(static_cast<std::size_t>(matrix.rows * matrix.cols), 1.0F);
-  }
   const std::string path = folder_.file("written");
-  write_foreign(path, what, matrices, std::int64_t{1} << 40);
-  const auto read = [&](const std::string&) { read_foreign(path); };
-
-  const std::string config = content_of(path + "/config.json");
-  expect_sentences({"config.json", Tree::parse(config), json, [&](const std::string& text) {
-                      write("written/config.json", text);
-                      read_foreign(path);
-                    }});
-  write("written/config.json", config);
-  const std::string data = content_of(path + "/model.safetensors");
-  std::uint64_t length = 0;
-  std::memcpy(&length, data.data(), sizeof length);
-  expect_sentences({"model.safetensors", Tree::parse(data.substr(8, length)), json,
-                    [&](const std::string& text) {
-                      write("written/model.safetensors", as_head(text) + data.substr(8 + length));
-                      read("");
-                    }});
-  write("written/model.safetensors", data);
+  write_foreign(path, what, matrices_of(what.model, [] { return 1.0F; }), std::int64_t{1} << 40);
+  const TensorFile data(path + "/model.safetensors");
   Tree map = Tree::object();
-  const Tree tensors = Tree::parse(data.substr(8, length));
-  for (const auto& [name, entry] : tensors.items()) {
+  for (const auto& [name, entry] : data.head.items()) {
     if (name != "__metadata__") map[name] = "model.safetensors";
   }
-  expect_sentences({"the index", Tree{{"weight_map", map}}, json, [&](const std::string& text) {
-                      write("written/model.safetensors.index.json", text);
-                      read("");
-                    }});
+  const auto expect_edits = [&](const std::string& name, const Tree& good, bool is_head) {
+    expect_sentences({name, good, json, [&](const std::string& text) {
+                        write("written/" + name, is_head ? as_head(text) + data.data : text);
+                        read_foreign(path);
+                      }});
+    write("written/" + name, is_head ? as_head(json(good)) + data.data : json(good));
+  };
+  expect_edits("config.json", Tree::parse(content_of(path + "/config.json")), false);
+  expect_edits("model.safetensors", data.head, true);
+  expect_edits("model.safetensors.index.json", Tree{{"weight_map", map}}, false);
 }
 
 // A tokenizer is nobody's but the model's: it is carried along as it is, whatever it holds.

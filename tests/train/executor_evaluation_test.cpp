@@ -80,9 +80,9 @@ TEST(ExecutorEvaluation, SharesTheWeightsThatAreTrained) {
       EXPECT_EQ(evaluation.logits().data != nullptr, stage.last());
       EXPECT_NEAR(evaluated.loss, trained.loss, stages > 1 ? 1e-5 * trained.loss : 0.0);
       if (stages > 1) continue;
-      EXPECT_NEAR(cross_entropy(all_logits(what, evaluation, run.rank), batch,
-                                what.model.vocabulary),
-                  evaluated.loss, 1e-5);
+      EXPECT_NEAR(
+          cross_entropy(all_logits(what, evaluation, run.rank), batch, what.model.vocabulary),
+          evaluated.loss, 1e-5);
     }
   }
 }
@@ -110,8 +110,8 @@ TEST(ExecutorRefusals, SayWhatDoesNotFit) {
   EXPECT_EQ(said_of(what.options, what.sequences), "accepted");
   EXPECT_NE(said_of(what.options, 0), "accepted");
   EXPECT_NE(said_of(other, what.sequences), "accepted");
-  for (const LocalBatch& batch : {LocalBatch{what.sequences, {1, 2}, {2, 3}},
-                                  local_batch(strange, what, run.rank)}) {
+  for (const LocalBatch& batch :
+       {LocalBatch{what.sequences, {1, 2}, {2, 3}}, local_batch(strange, what, run.rank)}) {
     EXPECT_NE(said([&] { run.executor.step(batch, {}, 1); }), "accepted");
   }
 }

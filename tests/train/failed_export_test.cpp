@@ -1,39 +1,16 @@
 // An export or import that fails before its end, as on a full disk, leaves the folder as it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-
-#include <csignal>
 
 #include "engine/train/checkpoint/carried_files.hpp"
-#include "engine/train/checkpoint/foreign_writer.hpp"
 #include "support/owned_folder.hpp"
-#include "tests/train/shared_folder.hpp"
+#include "tests/train/file_limit.hpp"
+#include "tests/train/foreign_models.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
-
-// Files of this process may have so many bytes while this lives.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &limit_);
-    const struct rlimit small { bytes, limit_.rlim_max };
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FileLimit() {
-    setrlimit(RLIMIT_FSIZE, &limit_);
-    std::signal(SIGXFSZ, before_);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-
- private:
-  void (*before_)(int);
-  struct rlimit limit_ {};
-};
 
 // The embedding has 3,200 bytes, and the first product of an MLP 4,096; each is a file.
 TEST(failed_export, leaves_the_folder_as_it_was) {
@@ -41,12 +18,7 @@ TEST(failed_export, leaves_the_folder_as_it_was) {
   if (world_rank() != 0) return;  // an export is one rank's work
   ForeignCheckpoint foreign;
   foreign.model = {"small", 1, 16, 4, 12, 50};
-  Matrices matrices;
-  for (const ForeignTensor& tensor : foreign_tensors(foreign.model, foreign.prefix)) {
-    WholeMatrix& matrix = matrices[tensor.matrix];
-    matrix = {tensor.matrix_rows, tensor.matrix_cols, {}};
-    matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
-  }
+  const Matrices matrices = matrices_of(foreign.model, [] { return 0.0F; });
   const std::string path = folder.file("empty");
   std::filesystem::create_directories(path);
   const auto export_to = [&](const std::string& folder) {

@@ -1,4 +1,4 @@
-// What the header of a run says of its options, one after the other, and what it counts on the
+// What the header of a run says, of its options one after the other, and what it counts on the
 // stage that needs most.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace fourfold::tests {
 namespace {
 
-class Header : public OneRank {};
+using Header = OneRank;
 
 TrainSettings usual() {
   TrainSettings settings;
@@ -196,6 +196,60 @@ TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
   expect_golden("run_header_options.txt", text);
 }
 
+RunFacts made_up_facts() {
+  RunFacts facts;
+  facts.cpu = "a processor, 8 cores";
+  facts.libraries = "some libraries";
+  facts.openblas_core = "SomeCore";
+  facts.kernels = "some kernels";
+  facts.data = "2 text files";
+  facts.word = "byte";
+  facts.unigram_nats = 3.0;
+  facts.work = {.tokens = 4096, .executed = {3.25e9}, .model = {2.75e9}, .peak = {400e9}};
+  facts.counted.peak = {52e6};
+  facts.counted.by_role = {Bytes{1e6}, {2e6}, {3e6}, {0.0}, {46e6}};
+  facts.step = 30;
+  facts.trained_seconds = 45.0;
+  return facts;
+}
+
+TrainSettings made_up_settings() {
+  TrainSettings settings;
+  settings.model = {"small", 2, 32, 8, 16, 128};
+  settings.grid = ProcessGrid(2, 1, 2, 1);
+  settings.batch = 12;
+  settings.options.precision = Precision::fp32;
+  settings.options.micro_batches = 3;
+  settings.length = {.steps = 120, .minutes = 2.5};
+  settings.learning_rate = {.peak = 4e-3, .last_part = 0.25, .warm_up_steps = 10};
+  settings.optimizer.weight_decay = 0.125;
+  settings.optimizer.clip_norm = 0.75;
+  settings.resume = "earlier";
+  settings.changes = {"--seed 3 instead of 1"};
+  settings.folder = "some/folder";
+  settings.transport = TransportKind::window;
+  settings.progress = ProgressMode::thread;
+  settings.seed = 9;
+  return settings;
+}
+
+TEST_F(Header, IsTheGoldenOne) {
+  TrainSettings piped = made_up_settings();
+  piped.grid = ProcessGrid(1, 1, 1, 2, 2);
+  piped.options.zero = 1;
+  piped.length = {.steps = 1, .minutes = 0.0};
+  piped.resume.clear();
+  piped.changes.clear();
+  std::string text;
+  for (const TrainSettings& settings : {made_up_settings(), piped}) {
+    text += header_text(settings, made_up_facts()) + '\n' +
+            nlohmann::ordered_json::parse(header_json(settings, made_up_facts())).dump(1) + '\n';
+  }
+  text += growth_text(57'200'000, 31'000'000, made_up_facts().counted) + '\n';
+
+  expect_golden("run_header.txt", text);
+}
+
 // The last stage has the logits of a large vocabulary; the first one needs little beside.
 TEST_F(Header, CountsTheMemoryOfTheStageThatNeedsMost) {
   TrainSettings settings;
@@ -242,30 +296,29 @@ TEST_F(Header, CountsAndPlansTheOptionsInEffect) {
   EXPECT_GT(idle, 5);
 }
 
-// A table is on the first stage, and a head of its own on the last: both do their part.
-TEST_F(Header, CountsTheWorkOfEveryStage) {
+// Work is shared out, along y but for attention's: however many ranks, all together do the same. A
+// table is on the first stage, and a head of its own on the last: both do their part.
+TEST_F(Header, CountsTheWorkOfEveryRankAndStage) {
   TrainSettings settings;
   settings.model = {"small", 4, 16, 8, 16, 1024};
   settings.model.embeddings = EmbeddingsKind::untied;
   settings.batch = 8;
-  settings.options.micro_batches = 4;
+  settings.options.micro_batches = 2;
   settings.grid = ProcessGrid(1, 1, 1, 1);
-  const double alone = counted_work(settings).executed.value;
-  for (const ProcessGrid& grid : {ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(1, 1, 2, 1, 2),
-                                  ProcessGrid(1, 1, 1, 1, 4), ProcessGrid(2, 1, 1, 1, 4)}) {
+  const StepWork alone = counted_work(settings);
+  EXPECT_EQ(alone.tokens, 8 * 16);
+  EXPECT_LT(alone.executed.value, 2 * alone.model.value);
+  for (const ProcessGrid& grid :
+       {ProcessGrid(2, 1, 2, 2), ProcessGrid(1, 1, 1, 1, 2), ProcessGrid(1, 1, 2, 1, 2),
+        ProcessGrid(1, 1, 1, 1, 4), ProcessGrid(2, 1, 1, 1, 4)}) {
     settings.grid = grid;
+    const StepWork shared = counted_work(settings);
 
-    EXPECT_NEAR(counted_work(settings).executed.value, alone, 1e-9 * alone) << grid.str();
+    EXPECT_NEAR(shared.executed.value, alone.executed.value, 1e-9 * alone.executed.value)
+        << grid.str();
+    EXPECT_EQ(shared.tokens, alone.tokens);
+    EXPECT_EQ(shared.model.value, alone.model.value);
   }
-}
-
-TEST_F(Header, SaysHowFarMemoryIsOffItsCount) {
-  MemoryUse counted;
-  counted.peak = {200e6};
-
-  EXPECT_EQ(growth_text(150'000'000, 31'250'000, counted),
-            "memory      VmHWM has grown by 150.0 MB on the largest rank, -25.0 % off the count, "
-            "from 31.2 MB");
 }
 
 TEST_F(Header, RefusesARunThatNeedsMoreThanThereIs) {

@@ -62,7 +62,8 @@ std::vector<Case> cases_of_activations() {
   return result;
 }
 
-// The device trains what the referee does (covering_test.cpp); the host trains what the device does.
+// The device trains what the referee does (covering_test.cpp); the host trains what the device
+// does.
 TEST(Offload, TrainsWhatIsTrainedWithAllOnTheDevice) {
   for (const bool optimizer : {true, false}) {
     for (const Case& what : some_of(optimizer ? cases_of_optimizers() : cases_of_activations())) {

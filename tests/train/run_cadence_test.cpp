@@ -1,4 +1,5 @@
-// What a run does after which step, what a resumed one goes on with, and what ranks tell each other.
+// What a run does after which step, what a resumed one goes on with, and what ranks tell each
+// other.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,10 +39,8 @@ TEST_F(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
   World world;
   TrainSettings settings = small_run(folder);
   settings.keep_checkpoints = 2;
-  for (const Cadence& cadence :
-       std::vector<Cadence>{{7, 2, 3, {2, 4, 6, 7}, {3, 6, 7}},
-                            {6, 3, 2, {3, 6}, {2, 4, 6}},
-                            {7, 0, 0, {7}, {7}}}) {
+  for (const Cadence& cadence : std::vector<Cadence>{
+           {7, 2, 3, {2, 4, 6, 7}, {3, 6, 7}}, {6, 3, 2, {3, 6}, {2, 4, 6}}, {7, 0, 0, {7}, {7}}}) {
     settings.length.steps = cadence.steps;
     settings.validate_every = cadence.validate_every;
     settings.checkpoint_every = cadence.checkpoint_every;
@@ -99,11 +98,11 @@ TEST_F(RunCadence, NewDataAreReadFromTheirBeginningAndTheSameFromWhereTheyWere) 
   };
   const std::string same = settings.data.files[0];
   const std::string other = folder.write("b.txt", repeated(60, "a lazy dog "));
-  for (const Resumed& resumed : std::vector<Resumed>{
-           {{same}, {}, {}, 3 * 16},
-           {{other}, {}, {"--data b.txt instead of text.txt"}, 16},
-           {{same, other}, {}, {"--data b.txt instead of text.txt"}, 16},
-           {{same}, {other}, {"--validation-data b.txt instead of "}, 16}}) {
+  for (const Resumed& resumed :
+       std::vector<Resumed>{{{same}, {}, {}, 3 * 16},
+                            {{other}, {}, {"--data b.txt instead of text.txt"}, 16},
+                            {{same, other}, {}, {"--data b.txt instead of text.txt"}, 16},
+                            {{same}, {other}, {"--validation-data b.txt instead of "}, 16}}) {
     settings.data.files = resumed.files;
     settings.data.validation_files = resumed.validation_files;
     settings.changes = resumed.changes;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/train/data/data.hpp"
 #include "engine/train/data/documents.hpp"
 #include "engine/words.hpp"
 #include "support/random.hpp"
 #include "tests/train/one_rank.hpp"
+#include "tests/train/token_files.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -21,18 +21,6 @@ class Streams : public OneRank {
 
 Model model_of(std::int64_t sequence, std::int64_t vocabulary = 256) {
   return {"words", 1, 8, 2, sequence, vocabulary};
-}
-
-std::string shard(const std::vector<std::uint16_t>& tokens) {
-  return {reinterpret_cast<const char*>(tokens.data()), tokens.size() * 2};
-}
-
-// llm.c's, with the first three numbers of its header.
-std::string headed(const std::vector<std::int32_t>& first, const std::vector<std::uint16_t>& tokens,
-                   std::size_t header_bytes = 1024) {
-  std::vector<std::int32_t> header(256, 0);
-  std::ranges::copy(first, header.begin());
-  return std::string(reinterpret_cast<const char*>(header.data()), header_bytes) + shard(tokens);
 }
 
 std::string document(const std::string& prompt, const std::string& completion) {
@@ -121,7 +109,11 @@ TEST_F(Streams, LeaveOutByTheWordsBeforeATargetInAnySequence) {
     options.goldfish = {3, h};
     const Data data(options, model_of(16));
     const std::int64_t count = data.training_sequences();
-    const LocalBatch batch = data.training(0, {ProcessGrid(1, 1, 1, 1), 0, count, 1});
+    const LocalBatch batch = data.training(0, on_one_rank(count)),
+                     held_out = data.held_out().batch(0, on_one_rank(4));
+    EXPECT_EQ(std::ranges::count(held_out.targets, ignored_target), 0);
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(batch.targets, ignored_target)),
+                static_cast<double>(count * 16) / 3.0, 60.0);
     for (std::size_t i = 0; i < batch.targets.size(); ++i) {
       const std::size_t place = i + 1;  // of the target in the text
       const auto known = std::min<std::size_t>(place, static_cast<std::size_t>(h));
@@ -162,26 +154,28 @@ TEST_F(Refusals, NameWhatIsWrongWithAShard) {
   const std::string no_tokens =
       ", no multiple of 2, and so does not hold 16-bit tokens; name it .txt if it is text";
 
-  EXPECT_EQ(said_of("a.bin", ""), "is empty; there is nothing to read");
-  EXPECT_EQ(said_of("a.bin", "12345678901"), "has 11 bytes" + no_tokens);
-  EXPECT_EQ(said_of("a.bin", "a"), "has 1 bytes" + no_tokens);
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520, 1, 5}, five)), "");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520, 1, 4}, five)),
-            "has 1034 bytes, but its header speaks of 4 tokens");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520, 1, 0}, {})),
-            "has 1024 bytes, but its header speaks of 0 tokens");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520, 1, 6}, five)),
-            "is truncated: it has 1034 bytes, its header speaks of 1036");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520, 1, -9}, {}, 500)),
-            "is truncated: it has 500 bytes, its header speaks of 1024");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520}, {}, 4)),
-            "is truncated: it has 4 bytes, its header speaks of 1024");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'520, 3, 5}, five)),
-            "is a shard of 16-bit tokens of version 3; only version 1 is known");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'801, 1, 5}, five)),
-            "is a shard of 32-bit tokens of version 1; only version 7 is known");
-  EXPECT_EQ(said_of("a.bin", headed({20'240'801, 7, 5}, five)),
-            "is truncated: it has 1034 bytes, its header speaks of 1044");
+  const std::vector<std::uint16_t> none;
+  for (const auto& [content, sentence] : std::vector<std::pair<std::string, std::string>>{
+           {"", "is empty; there is nothing to read"},
+           {"12345678901", "has 11 bytes" + no_tokens},
+           {"a", "has 1 bytes" + no_tokens},
+           {headed({20'240'520, 1, 5}, five), ""},
+           {headed({20'240'520, 1, 4}, five), "has 1034 bytes, but its header speaks of 4 tokens"},
+           {headed({20'240'520, 1, 0}, none), "has 1024 bytes, but its header speaks of 0 tokens"},
+           {headed({20'240'520, 1, 6}, five),
+            "is truncated: it has 1034 bytes, its header speaks of 1036"},
+           {headed({20'240'520, 1, -9}, none, 500),
+            "is truncated: it has 500 bytes, its header speaks of 1024"},
+           {headed({20'240'520}, none, 4),
+            "is truncated: it has 4 bytes, its header speaks of 1024"},
+           {headed({20'240'520, 3, 5}, five),
+            "is a shard of 16-bit tokens of version 3; only version 1 is known"},
+           {headed({20'240'801, 1, 5}, five),
+            "is a shard of 32-bit tokens of version 1; only version 7 is known"},
+           {headed({20'240'801, 7, 5}, five),
+            "is truncated: it has 1034 bytes, its header speaks of 1044"}}) {
+    EXPECT_EQ(said_of("a.bin", content), sentence);
+  }
   for (const char* magic : {"20240000", "20240326", "20241231"}) {
     EXPECT_EQ(said_of("a.bin", headed({std::stoi(magic), 1, 5}, five)),
               std::string("has llm.c's magic ") + magic +
@@ -199,8 +193,9 @@ TEST_F(Refusals, NameTheWordThatNoModelOfThisVocabularyHas) {
   tokens[10] = 300;
   tokens[600'000] = 700;
   tokens.back() = 400;
-  const std::string one = folder_.write("one.bin", shard({1, 2, 3, 4, 5, 6, 7}));
-  const std::string two = folder_.write("two.bin", shard(tokens));
+  const std::string one =
+      folder_.write("one.bin", bytes_of(std::vector<std::uint16_t>{1, 2, 3, 4, 5, 6, 7}));
+  const std::string two = folder_.write("two.bin", bytes_of(tokens));
 
   EXPECT_EQ(said({one, two}, 4, 256),
             two +
@@ -212,6 +207,13 @@ TEST_F(Refusals, NameTheWordThatNoModelOfThisVocabularyHas) {
             two +
                 " holds token 700 at place 600000 (the first is 0), outside the model's "
                 "vocabulary of 256 words; this file needs one of at least 701");
+}
+
+TEST_F(Refusals, NameWhatIsNoFile) {
+  EXPECT_EQ(said({folder_.file("none.txt")}),
+            folder_.file("none.txt") + " cannot be read: No such file or directory");
+  EXPECT_EQ(said({folder_.file("*.bin")}), "no file matches " + folder_.file("*.bin"));
+  EXPECT_NE(said({folder_.path()}).find("is no file"), std::string::npos);
 }
 
 TEST_F(Refusals, SayHowManyWordsASequenceNeeds) {
@@ -251,15 +253,20 @@ TEST_F(Refusals, NameTheLineThatIsNoDocument) {
   const std::string good = document("a", "b");
   const std::string form =
       R"({"prompt": "...", "completion": "..."}, {"text": "..."} or {"messages": [...]})";
-  EXPECT_EQ(said_of("a.jsonl", good + "\n \t\r\n[1]\n" + good), "has a line 4 that is not " + form);
-  EXPECT_EQ(said_of("a.jsonl", good + good + R"({"completion": "b", "label": 1})"),
-            "has 'label' in line 3; a document is " + form);
-  EXPECT_EQ(said_of("a.jsonl", good + "\r\n" + R"({"prompt": 1, "completion": "b"})"),
-            "has a prompt in line 3 that is no text");
-  EXPECT_EQ(said_of("a.jsonl", good + R"({"prompt": "a", "completion": ""})"),
-            "has no completion in line 2");
-  EXPECT_EQ(said_of("a.jsonl", "\r\n \n"), "holds no document");
-  EXPECT_EQ(said_of("a.jsonl", good + "\r\n" + good + "\r\n"), "");
+  for (const auto& [text, sentence] : std::vector<std::pair<std::string, std::string>>{
+           {good + "\n \t\r\n[1]\n" + good, "has a line 4 that is not " + form},
+           {good + "nothing", "has a line 2 that is not " + form},
+           {good + good + R"({"completion": "b", "label": 1})",
+            "has 'label' in line 3; a document is " + form},
+           {good + "\r\n" + R"({"prompt": 1, "completion": "b"})",
+            "has a prompt in line 3 that is no text"},
+           {R"({"completion": 7})", "has a completion in line 1 that is no text"},
+           {R"({"prompt": "a"})", "has no completion in line 1"},
+           {good + R"({"prompt": "a", "completion": ""})", "has no completion in line 2"},
+           {"\r\n \n", "holds no document"},
+           {good + "\r\n" + good + "\r\n", ""}}) {
+    EXPECT_EQ(said_of("a.jsonl", text), sentence);
+  }
 }
 
 // A file is what its name says, even where that could be a pattern.
@@ -282,37 +289,24 @@ TEST_F(Streams, OfAFileWhosePatternIsItsNameAreOfThatFile) {
 
 TEST_F(Streams, AreDescribedByTheirKind) {
   const std::string text = folder_.write("a.txt", std::string(50, 'a'));
-  const std::string tokens = folder_.write("a.bin", shard(std::vector<std::uint16_t>(40, 1)));
+  const std::string tokens = folder_.write("a.bin", bytes_of(std::vector<std::uint16_t>(40, 1)));
   const std::string asked = folder_.write("a.jsonl", document("q", "an answer"));
-  const auto described = [&](const std::vector<std::string>& files) {
+  const auto described = [&](const std::vector<std::string>& files,
+                             const std::vector<std::string>& validation = {}) {
     DataOptions options;
     options.files = files;
+    options.validation_files = validation;
     options.held_out = 0.5;
     return Data(options, model_of(2)).description();
   };
 
   EXPECT_EQ(described({text}), "1 text file, 25 bytes to train on, 25 held out");
   EXPECT_EQ(described({text, text}), "2 text files, 50 bytes to train on, 50 held out");
+  EXPECT_EQ(described({text}, {asked}), "1 text file, 50 bytes to train on, 11 held out");
   EXPECT_EQ(described({tokens}), "1 token file, 20 tokens to train on, 20 held out");
   EXPECT_EQ(described({tokens, tokens}), "2 token files, 40 tokens to train on, 40 held out");
   EXPECT_EQ(described({text, asked}),
             "2 text files, 30 bytes to train on, 31 held out; prompts are left out of the loss");
-}
-
-TEST_F(Streams, ToValidateOnAreToldApartLikeThoseToTrainOn) {
-  const auto digest = [&](const std::string& training, const std::string& validation) {
-    DataOptions options;
-    options.files = {folder_.write("a.txt", training)};
-    options.validation_files = {folder_.write("b.txt", validation)};
-    return Data(options, model_of(4)).digest();
-  };
-  const std::string first = digest("some words", "other words");
-
-  EXPECT_EQ(first.size(), 32U);
-  EXPECT_EQ(digest("some words", "other words"), first);
-  EXPECT_NE(digest("some words", "other wordt"), first);
-  EXPECT_NE(digest("some wordt", "other words"), first);
-  EXPECT_NE(digest("other words", "some words"), first);
 }
 
 // Longer than a piece that is counted at once; of bytes that change where pieces meet.

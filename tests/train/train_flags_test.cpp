@@ -1,236 +1,283 @@
-// The command line of training: defaults, refusals, and what a resumed run goes on with.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+// The command line of training: which number each flag sets, what it is by default, which values
+// and which company are refused, which flags change nothing, and which are projected only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <cmath>
+#include <map>
+#include <set>
 
-#include "engine/train/checkpoint/choices_json.hpp"
-#include "engine/train/checkpoint/resume.hpp"
-#include "engine/train/flags/command_line.hpp"
-#include "engine/train/flags/flags.hpp"
+#include "engine/train/flags/idle_options.hpp"
 #include "engine/train/run/traced_step.hpp"
-#include "support/refused_words.hpp"
+#include "tests/golden.hpp"
+#include "tests/refusal.hpp"
+#include "tests/train/one_rank.hpp"
+#include "tests/train/parsed_flags.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using testing::HasSubstr;
-using testing::ThrowsMessage;
-using Words = std::vector<std::string>;
+
+using Flags = OneRank;
+using Effects = OneRank;
+
+// All numbers that a flag can set, as text.
+nlohmann::json numbers_of(const TrainSettings& s) {
+  return {{"held_out", s.data.held_out},
+          {"data_seed", s.data.seed},
+          {"files", s.data.files},
+          {"validation_files", s.data.validation_files},
+          {"data_order", name(s.data.order)},
+          {"batch", s.batch},
+          {"steps", s.length.steps},
+          {"minutes", s.length.minutes},
+          {"peak", s.learning_rate.peak},
+          {"last_part", s.learning_rate.last_part},
+          {"warm_up", s.learning_rate.warm_up_steps},
+          {"decay", s.optimizer.weight_decay},
+          {"beta1", s.optimizer.beta1},
+          {"beta2", s.optimizer.beta2},
+          {"epsilon", s.optimizer.epsilon},
+          {"clip", s.optimizer.clip_norm},
+          {"rate_decay", name(s.learning_rate.decay)},
+          {"decay_part", s.learning_rate.decay_part},
+          {"bad_steps", name(s.bad_steps)},
+          {"bad_norm", std::isfinite(s.optimizer.largest_norm) ? s.optimizer.largest_norm : 0.0},
+          {"seed", s.seed},
+          {"transport", name(s.transport)},
+          {"progress", name(s.progress)},
+          {"tune", s.tune_kernels},
+          {"validate_every", s.validate_every},
+          {"validation_words", s.data.validation_words},
+          {"token_bits", s.data.token_bits},
+          {"prompt", s.sampling.prompt},
+          {"texts", s.sampling.texts},
+          {"tokens", s.sampling.tokens},
+          {"temperature", s.sampling.temperature},
+          {"top_k", s.sampling.top_k},
+          {"top_p", s.sampling.top_p},
+          {"sample_seed", s.sampling.seed},
+          {"sample_every", s.sampling.every},
+          {"json", s.screen == Screen::json},
+          {"print_every", s.print_every},
+          {"folder", s.folder},
+          {"log", s.log},
+          {"trace", s.trace},
+          {"trace_step", s.trace_step},
+          {"checkpoint_every", s.checkpoint_every},
+          {"checkpoint_minutes", s.checkpoint_minutes},
+          {"keep_checkpoints", s.keep_checkpoints},
+          {"resume", s.resume}};
+}
 
 TrainSettings settings_from(const Words& words) {
-  CLI::App app;
-  TrainFlags flags;
-  add_train_flags(app, flags);
-  parse_words(app, words);
-  return settings_of(flags);
+  return Parsed(words).settings();
 }
 
-// What is said about words that are refused.
-std::string refusal(const Words& words) {
-  CLI::App app;
-  TrainFlags flags;
-  add_train_flags(app, flags);
-  try {
-    parse_words(app, words);
-    settings_of(flags);
-  } catch (const CLI::ParseError& error) {
-    return sentence_of(app, error);
-  } catch (const std::exception& error) {
-    return error.what();
+TEST_F(Flags, EachSetsItsOwnNumberAndNoOther) {
+  const nlohmann::json usual = numbers_of(settings_from({"--steps", "3"}));
+  const std::map<std::string, std::pair<std::string, nlohmann::json>> flags{
+      {"--held-out", {"held_out", 0.25}},
+      {"--data-order", {"data_order", "sequential"}},
+      {"--batch", {"batch", 32}},
+      {"--minutes", {"minutes", 2.5}},
+      {"--learning-rate", {"peak", 0.5}},
+      {"--last-learning-rate", {"last_part", 0.5}},
+      {"--warm-up", {"warm_up", 0}},
+      {"--weight-decay", {"decay", 0}},
+      {"--beta1", {"beta1", 0.5}},
+      {"--beta2", {"beta2", 0.5}},
+      {"--clip", {"clip", 0.5}},
+      {"--epsilon", {"epsilon", 0.5}},
+      {"--learning-rate-decay", {"rate_decay", "wsd"}},
+      {"--decay-part", {"decay_part", 0.5}},
+      {"--bad-steps", {"bad_steps", "rewind"}},
+      {"--bad-norm", {"bad_norm", 2.5}},
+      {"--transport", {"transport", "library"}},
+      {"--progress", {"progress", "none"}},
+      {"--validate-every", {"validate_every", 0}},
+      {"--validation-words", {"validation_words", 1}},
+      {"--token-bits", {"token_bits", 32}},
+      {"--prompt", {"prompt", "Once"}},
+      {"--texts", {"texts", 1}},
+      {"--tokens", {"tokens", 0}},
+      {"--temperature", {"temperature", 0}},
+      {"--top-k", {"top_k", 7}},
+      {"--top-p", {"top_p", 0.5}},
+      {"--sample-seed", {"sample_seed", 7}},
+      {"--sample-every", {"sample_every", 7}},
+      {"--print-every", {"print_every", 7}},
+      {"--folder", {"folder", "f"}},
+      {"--log", {"log", "l"}},
+      {"--trace", {"trace", "t"}},
+      {"--trace-step", {"trace_step", 7}},
+      {"--checkpoint-every", {"checkpoint_every", 7}},
+      {"--checkpoint-minutes", {"checkpoint_minutes", 0.5}},
+      {"--keep-checkpoints", {"keep_checkpoints", 7}},
+      {"--resume", {"resume", "r"}}};
+  for (const auto& [flag, expected] : flags) {
+    const auto& [key, value] = expected;
+    const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
+
+    nlohmann::json numbers = numbers_of(settings_from({"--steps", "3", flag, word}));
+
+    EXPECT_EQ(numbers.at(key), value) << flag;
+    EXPECT_NE(usual.at(key), value) << flag;
+    numbers[key] = usual[key];
+    EXPECT_EQ(numbers, usual) << flag;
   }
-  return "accepted";
+  const nlohmann::json seeded = numbers_of(settings_from({"--seed", "5"}));
+  EXPECT_EQ(seeded.at("seed"), 5);
+  EXPECT_EQ(seeded.at("data_seed"), 5);
+  EXPECT_TRUE(settings_from({"--tune-kernels"}).tune_kernels);
+  EXPECT_EQ(settings_from({"--json"}).screen, Screen::json);
 }
 
-TEST(TrainFlags, DefaultsAreARunOfMinutesOnBytes) {
-  const TrainSettings settings = settings_from({});
-
-  EXPECT_EQ(settings.model.vocabulary, 256);
-  EXPECT_GT(settings.length.minutes, 0.0);
-  EXPECT_EQ(settings.length.steps, 0);
-  EXPECT_LE(settings.grid.size(), 2);
+TEST_F(Flags, DefaultsAreTheGoldenOnes) {
+  expect_golden("train_defaults.json", numbers_of(settings_from({})).dump(1) + '\n');
 }
 
-TEST(TrainFlags, StepsReplaceTheDefaultMinutes) {
-  const TrainSettings settings = settings_from({"--steps", "7"});
-
-  EXPECT_EQ(settings.length.steps, 7);
-  EXPECT_EQ(settings.length.minutes, 0.0);
+TEST_F(Flags, RangesEndWhereTheySay) {
+  struct Range {
+    const char* flag;
+    const char* inside;
+    const char* outside;
+  };
+  for (const Range& range : std::vector<Range>{{"--steps", "0", "-1"},
+                                               {"--minutes", "0", "-0.1"},
+                                               {"--minutes", "5256000", "5256001"},
+                                               {"--goldfish-k", "0", "-1"},
+                                               {"--goldfish-h", "1", "0"},
+                                               {"--batch", "1", "0"},
+                                               {"--seed", "0", "-1"},
+                                               {"--sample-seed", "0", "-1"},
+                                               {"--learning-rate", "1e-12", "0"},
+                                               {"--last-learning-rate", "0", "-0.01"},
+                                               {"--last-learning-rate", "1", "1.01"},
+                                               {"--warm-up", "0", "-1"},
+                                               {"--weight-decay", "0", "-1"},
+                                               {"--beta1", "0", "-0.1"},
+                                               {"--beta1", "0.99999", "1"},
+                                               {"--beta2", "0.99999", "1"},
+                                               {"--clip", "0", "-1"},
+                                               {"--epsilon", "1e-30", "0"},
+                                               {"--epsilon", "1", "1.5"},
+                                               {"--learning-rate-decay", "linear", "exponential"},
+                                               {"--decay-part", "1", "0"},
+                                               {"--decay-part", "1e-6", "1.01"},
+                                               {"--bad-steps", "skip", "ignore"},
+                                               {"--bad-norm", "0", "-1"},
+                                               {"--print-every", "0", "-1"},
+                                               {"--validate-every", "0", "-1"},
+                                               {"--validation-words", "0", "-1"},
+                                               {"--token-bits", "16", "8"},
+                                               {"--checkpoint-every", "0", "-1"},
+                                               {"--checkpoint-minutes", "0", "-1"},
+                                               {"--keep-checkpoints", "1", "0"},
+                                               {"--trace-step", "0", "-1"},
+                                               {"--texts", "1", "0"},
+                                               {"--tokens", "0", "-1"},
+                                               {"--temperature", "0", "-0.5"},
+                                               {"--top-k", "0", "-1"},
+                                               {"--top-p", "1", "0"},
+                                               {"--top-p", "0.01", "1.01"},
+                                               {"--sample-every", "0", "-1"},
+                                               {"--openblas-core", "keep", "drop"}}) {
+    EXPECT_EQ(refused({"--ranks=1", range.flag, range.inside}), "accepted") << range.flag;
+    EXPECT_NE(refused({"--ranks=1", range.flag, range.outside}), "accepted") << range.flag;
+  }
 }
 
-TEST(TrainFlags, WordsBecomeOptions) {
-  const TrainSettings settings =
-      settings_from({"--grid", "2x1x2x1", "--batch=8", "--micro-batches", "2", "--precision",
-                     "bf16", "--recompute", "full", "--overlap", "oar,oag", "--transport", "window",
-                     "--progress", "none", "--data-reduction", "beside-backward"});
+TEST_F(Flags, WordsBecomeOptions) {
+  EXPECT_EQ(settings_from({"--steps", "7"}).length.minutes, 0.0);  // instead of the default minutes
+  const TrainSettings settings = settings_from(
+      {"--grid", "data=2,pipe=2", "--order", "interleaved", "--chunks", "2", "--batch=8",
+       "--micro-batches", "4", "--precision", "bf16", "--recompute", "full", "--overlap",
+       "oar,oag,recompute", "--data-reduction", "beside-backward", "--data-order", "sequential"});
 
-  EXPECT_EQ(settings.grid, ProcessGrid(2, 1, 2, 1));
-  EXPECT_EQ(settings.options.micro_batches, 2);
+  EXPECT_EQ(settings.grid, ProcessGrid(1, 1, 1, 2, 2));
+  EXPECT_EQ(settings.options.order, PipelineOrder::interleaved);
+  EXPECT_EQ(settings.options.chunks, 2);
+  EXPECT_EQ(settings.options.micro_batches, 4);
   EXPECT_EQ(settings.options.precision, Precision::bf16);
   EXPECT_EQ(settings.options.recompute, Recompute::full);
   EXPECT_TRUE(settings.options.overlap.all_reduce);
   EXPECT_FALSE(settings.options.overlap.reduce_scatter);
   EXPECT_EQ(settings.options.data_reduction, DataReduction::beside_backward);
-  EXPECT_EQ(settings.transport, TransportKind::window);
-  EXPECT_EQ(settings.progress, ProgressMode::none);
-}
-
-TEST(TrainFlags, APipelineHasAnOrderAndTheDataAnother) {
-  const TrainSettings settings =
-      settings_from({"--grid", "data=2,pipe=2", "--order", "interleaved", "--chunks", "2",
-                     "--micro-batches", "4", "--data-order", "sequential", "--batch", "8"});
-
-  EXPECT_EQ(settings.grid, ProcessGrid(1, 1, 1, 2, 2));
-  EXPECT_EQ(settings.options.order, PipelineOrder::interleaved);
-  EXPECT_EQ(settings.options.chunks, 2);
   EXPECT_EQ(settings.data.order, DataOrder::sequential);
 }
 
-TEST(TrainFlags, PipelinesThatCannotBeAreRefused) {
-  EXPECT_THAT(refusal({"--grid", "pipe=64"}), HasSubstr("cannot be dealt out to 64 stages"));
-  EXPECT_THAT(refusal({"--grid", "pipe=2", "--order", "interleaved", "--chunks", "2",
-                       "--micro-batches", "3", "--batch", "6"}),
-              HasSubstr("3 are no multiple of 2; the nearest are 2 and 4"));
-  EXPECT_THAT(refusal({"--grid", "pipe=2", "--chunks", "2"}), HasSubstr("--order interleaved"));
-  EXPECT_THAT(refusal({"--order", "interleaved", "--chunks", "2"}),
-              HasSubstr("give the grid a pipe axis"));
-  EXPECT_THAT(refusal({"--grid", "pipe=2", "--ranks", "4"}), HasSubstr("has 2 ranks, not 4"));
-}
-
-// Before pipelines had an order, --order was that of the data.
-TEST(TrainFlags, OlderCheckpointsNameTheOrderOfTheDataOtherwise) {
-  TrainingState old;
-  old.trainer = {{"typed", {{"--order", {"sequential"}}, {"--batch", {"8"}}}}};
-  TrainingState pipelined;
-  pipelined.trainer = {{"typed", {{"--order", {"gpipe"}}}}};
-
-  EXPECT_EQ(typed_before(old),
-            nlohmann::json({{"--data-order", {"sequential"}}, {"--batch", {"8"}}}));
-  EXPECT_EQ(typed_before(pipelined), nlohmann::json({{"--order", {"gpipe"}}}));
-}
-
-TEST(TrainFlags, WhatDoesNotFitIsRefusedInWords) {
-  EXPECT_THAT(refusal({"--rank", "4"}), HasSubstr("did you mean \"--ranks\"?"));
-  EXPECT_THAT(refusal({"train"}), HasSubstr("one argument too many"));
-  EXPECT_THAT(refusal({"--ranks", "3", "--grid", "2x1x1x1"}), HasSubstr("has 2 ranks, not 3"));
-  EXPECT_THAT(refusal({"--grid", "3x1x1x1"}), HasSubstr("4 heads do not divide along x"));
-  EXPECT_THAT(refusal({"--grid", "1x5x1x1"}), HasSubstr("does not divide along y"));
-  EXPECT_THAT(refusal({"--grid", "2x2"}), HasSubstr("grid"));
-  EXPECT_THAT(refusal({"--batch", "7", "--ranks", "2"}), HasSubstr("z x data = 2"));
-  EXPECT_THAT(refusal({"--batch", "0"}), HasSubstr("is no whole number from 1 to"));
-  EXPECT_THAT(refusal({"--steps", "many"}), HasSubstr("'many' is no whole number"));
-  EXPECT_THAT(refusal({"--model", "gpt-byte"}), HasSubstr("did you mean \"gpt-bytes\"?"));
-  EXPECT_THAT(refusal({"--precision", "fp16"}), HasSubstr("unknown --precision 'fp16'"));
-  EXPECT_THAT(refusal({"--recompute", "ful"}), HasSubstr("did you mean \"full\"?"));
-  EXPECT_THAT(refusal({"--overlap", "oax"}), HasSubstr("unknown --overlap 'oax'"));
-  EXPECT_THAT(refusal({"--transport", "pigeon"}), HasSubstr("pigeon"));
-  EXPECT_THAT(refusal({"--temperature", "-1"}), HasSubstr("must be at least 0, not -1"));
-}
-
-// What a resumed run is told about flags that are not as they were.
-std::vector<std::string> changes(const Words& before, const Words& now) {
-  CLI::App first, second;
-  TrainFlags ignored, again;
-  add_train_flags(first, ignored);
-  parse_words(first, before);
-  add_train_flags(second, again);
-  parse_words(second, now);
-  return changes_since(typed_flags(first), second);
-}
-
-TEST(TrainFlags, AResumedRunHearsWhatIsNotAsItWas) {
-  EXPECT_EQ(changes({"--batch", "8"}, {"--batch", "4", "--steps", "90", "--grid", "1x1x1x1"}),
-            (Words{"--batch 4 instead of 8", "--steps 90 instead of the default length"}));
-  EXPECT_EQ(changes({}, {"--seed", "7", "--precision", "bf16"}),
-            (Words{"--seed 7 instead of 1", "--precision bf16 instead of fp32"}));
-  EXPECT_EQ(changes({}, {"--data", "a.txt"}), (Words{"--data a.txt instead of the default"}));
-  EXPECT_EQ(changes({"--data", "a.txt", "b.txt"}, {"--data", "a.txt", "b.txt"}), Words{});
-  EXPECT_EQ(changes({}, {"--learning-rate", "2e-3", "--batch=16"}), Words{});
-}
-
-// --steps and --minutes go together: one that is typed drops the other, and says so.
-TEST(TrainFlags, AResumedRunHearsOfEveryOtherLength) {
-  const std::vector<Words> lengths{{},
-                                   {"--steps", "9"},
-                                   {"--steps", "8"},
-                                   {"--minutes", "2.5"},
-                                   {"--steps", "9", "--minutes", "2.5"}};
-  for (const Words& before : lengths) {
-    for (const Words& now : lengths) {
-      const auto text = [](const Words& words) {
-        return words.empty() ? "the default length" : fmt::format("{}", fmt::join(words, " "));
-      };
-      const bool said = !now.empty() && now != before;
-      EXPECT_EQ(changes(before, now),
-                said ? Words{text(now) + " instead of " + text(before)} : Words{});
-    }
+TEST_F(Flags, ThatDoNotFitAreRefusedInWords) {
+  const std::string ranks_lie_where =
+      "--rank-order data,x,y,z,pipe is projected only: ranks lie where mpirun puts them, by its "
+      "--map-by";
+  for (const auto& [words, sentence] : std::vector<std::pair<Words, std::string>>{
+           {{"--rank", "4"}, "did you mean \"--ranks\"?"},
+           {{"train"}, "one argument too many"},
+           {{"--ranks", "3", "--grid", "2x1x1x1"}, "has 2 ranks, not 3"},
+           {{"--ranks", "4", "--grid", "pipe=2"}, "has 2 ranks, not 4"},
+           {{"--grid", "3x1x1x1"}, "4 heads do not divide along x"},
+           {{"--grid", "1x5x1x1"}, "does not divide along y"},
+           {{"--grid", "2x2"}, "grid"},
+           {{"--batch", "7", "--ranks", "2"}, "z x data = 2"},
+           {{"--grid=1x1x2x2", "--micro-batches=3", "--batch=18"},
+            "a batch of 18 sequences does not divide on grid 1x1x2x2; --batch must be a multiple "
+            "of micro-batches x z x data = 12"},
+           {{"--steps", "many"}, "'many' is no whole number"},
+           {{"--model", "gpt-byte"}, "did you mean \"gpt-bytes\"?"},
+           {{"--precision", "fp16"}, "unknown --precision 'fp16'"},
+           {{"--recompute", "ful"}, "did you mean \"full\"?"},
+           {{"--overlap", "oax"}, "unknown --overlap 'oax'"},
+           {{"--transport", "pigeon"}, "pigeon"},
+           {{"--temperature", "-1"}, "must be at least 0, not -1"},
+           {{"--grid", "pipe=64"}, "cannot be dealt out to 64 stages"},
+           {{"--grid", "pipe=2", "--order", "interleaved", "--chunks", "2", "--micro-batches", "3",
+             "--batch", "6"},
+            "3 are no multiple of 2; the nearest are 2 and 4"},
+           {{"--grid", "pipe=2", "--chunks", "2"}, "--order interleaved"},
+           {{"--order", "interleaved", "--chunks", "2"}, "give the grid a pipe axis"},
+           {{"--grid", "pipe=2", "--order", "message-driven", "--overlap", "none"},
+            "it needs the overlap of messages"},
+           {{"--ranks=4", "--rank-order=data,x,y,z,pipe"}, ranks_lie_where},
+           {{"--grid=2x1x1x2", "--rank-order=data,x,y,z,pipe"}, ranks_lie_where}}) {
+    EXPECT_THAT(refused(words), HasSubstr(sentence)) << words.front();
   }
+  EXPECT_EQ(refused({"--grid=1x1x2x2", "--micro-batches=3", "--batch=24"}), "accepted");
 }
 
-TEST(TrainFlags, AResumedRunHearsOfEveryFlagThatDecidesItsNumbers) {
-  const std::vector<std::pair<std::string, std::string>> others{{"--data-order", "sequential"},
-                                                                {"--seed", "7"},
-                                                                {"--batch", "3"},
-                                                                {"--goldfish-k", "9"},
-                                                                {"--goldfish-h", "9"},
-                                                                {"--learning-rate", "3e-5"},
-                                                                {"--clip", "0.3"},
-                                                                {"--beta1", "0.3"},
-                                                                {"--beta2", "0.3"},
-                                                                {"--last-learning-rate", "0.3"},
-                                                                {"--warm-up", "33"},
-                                                                {"--weight-decay", "0.03"}};
-  for (const auto& [flag, value] : others) {
-    const std::vector<std::string> said = changes({}, {flag, value});
-    ASSERT_EQ(said.size(), 1u) << flag;
-    EXPECT_TRUE(said[0].starts_with(flag + " " + value + " instead of ")) << said[0];
-  }
-}
-
-TEST(TrainFlags, AModelMustBeTheResumedOne) {
-  const Model small{"small", 2, 32, 8, 16, 128};
-  Model other = small;
-  other.name = "the same by another name";
-  EXPECT_NO_THROW(expect_same_model(small, other));
-  other.layers = 3;
-  EXPECT_THROW(expect_same_model(small, other), std::runtime_error);
-}
-
-// A grid with other stages takes none of what speaks of them, unless it is typed anew.
-TEST(TrainFlags, AResumedRunLeavesThePipelineOfAnotherGrid) {
-  const nlohmann::json then{{"--grid", {"pipe=2,data=2"}},
-                            {"--order", {"interleaved"}},
-                            {"--chunks", {"2"}},
-                            {"--batch", {"8"}}};
-  const auto taken = [&](const Words& words, std::string& said) {
-    CLI::App app;
-    TrainFlags flags;
-    add_train_flags(app, flags);
-    parse_words(app, words);
-    nlohmann::json before = then;
-    said = take_flags_of_stages(app, before);
-    return before;
+TEST_F(Flags, AskForNoMoreWordsThanAreCounted) {
+  TrainFlags flags;
+  flags.known_model = Model{"long", 1, 32, 4, std::int64_t{1} << 30, 256};
+  flags.ranks = 1;
+  const auto said = [&](std::int64_t batch) {
+    flags.settings.batch = batch;
+    return refusal<std::exception>([&] { settings_of(flags); });
   };
-  std::string said;
-  EXPECT_EQ(taken({"--grid", "pipe=2,x=2"}, said), then);
-  EXPECT_EQ(taken({"--batch", "4"}, said), then);
-  EXPECT_EQ(taken({"--grid", "no grid"}, said), then);
-  EXPECT_EQ(said, "");
-  const nlohmann::json left{{"--grid", {"pipe=2,data=2"}}, {"--batch", {"8"}}};
-  for (const Words& words :
-       {Words{"--grid", "data=2"}, Words{"--ranks", "2"}, Words{"--grid", "pipe=3"}}) {
-    EXPECT_EQ(taken(words, said), left);
-    EXPECT_EQ(said, "--order interleaved --chunks 2") << words[1];
-  }
-  taken({"--grid", "data=2", "--order", "1f1b"}, said);
-  EXPECT_EQ(said, "--chunks 2");
+  EXPECT_EQ(said(64), "accepted");
+  EXPECT_EQ(said(65), "a batch of 65 sequences is more than the 64 whose tokens are counted");
 }
 
-TEST(TrainSettings, TheFifthStepIsTracedOrTheLast) {
+TEST_F(Flags, RanksAndGridsMustAgree) {
+  EXPECT_EQ(grid_of("", 0, 3), ProcessGrid(1, 1, 1, 3));
+  EXPECT_EQ(grid_of("", 5, 3), ProcessGrid(1, 1, 1, 5));
+  EXPECT_EQ(grid_of("2x1x3x1", 0, 3), ProcessGrid(2, 1, 3, 1));
+  EXPECT_EQ(grid_of("2x1x3x1", 6, 3), ProcessGrid(2, 1, 3, 1));
+  EXPECT_EQ(refusal<std::exception>([] { grid_of("2x1x3x1", 5, 6); }),
+            "grid 2x1x3x1 has 6 ranks, not 5; --ranks may be left out where --grid is given");
+  EXPECT_EQ(refusal<std::exception>([] { expect_ranks(ProcessGrid(2, 1, 1, 2), 3); }),
+            "grid 2x1x1x2 needs 4 ranks, but mpirun has started 3");
+  EXPECT_EQ(refusal<std::exception>([] { expect_ranks(ProcessGrid(1, 1, 1, 1), 2); }),
+            "grid 1x1x1x1 needs 1 rank, but mpirun has started 2");
+  EXPECT_EQ(refusal<std::exception>([] { expect_ranks(ProcessGrid(1, 2, 1, 1), 2); }), "accepted");
+}
+
+TEST_F(Flags, OpenBlasKeepsItsCoreWhereThatIsAskedFor) {
+  EXPECT_EQ(core_wish("keep"), CoreWish::keep);
+  EXPECT_EQ(core_wish("auto"), CoreWish::repair);
+}
+
+TEST_F(Flags, TheFifthStepIsTracedOrTheLast) {
   TrainSettings settings;
   settings.trace = "trace.json";
   settings.length.steps = 20;
@@ -241,60 +288,154 @@ TEST(TrainSettings, TheFifthStepIsTracedOrTheLast) {
   EXPECT_THROW(traced_step(settings, 18), std::runtime_error);
 }
 
-TEST(TransportChoicesJson, ComeBackAsTheyWereWithoutTimings) {
-  const std::vector<TransportChoice> choices{
-      {"z_gather",
-       {CollectiveKind::all_gather, Owed::sum, Precision::bf16, 2, 1009},
-       TransportKind::library,
-       {{TransportKind::library, 1e-5}}},
-      {"data",
-       {CollectiveKind::all_reduce, Owed::max, Precision::fp32, 8, 7},
-       TransportKind::window,
-       {}}};
+// What is said about flags beside each other.
+std::string said(const Words& words) {
+  return said_of(words, [](const Parsed& parsed) { refuse_without_effect(parsed.app); });
+}
 
-  const std::vector<TransportChoice> read = read_transport_choices(json_of(choices));
+TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
+  const std::string no_text = " has no effect with --tokens 0: no text is drawn";
+  const std::vector<std::pair<Words, std::string>> refused{
+      {{"--resume=r", "--start-from=s"},
+       "--start-from has no effect beside --resume, which goes on with weights and all else"},
+      {{"--trace-step=3"}, "--trace-step has no effect without --trace FILE"},
+      {{"--validation-data=v", "--held-out=0.2"},
+       "--held-out has no effect beside --validation-data"},
+      {{"--json", "--print-every=2"},
+       "--print-every has no effect with --json, which prints every step"},
+      {{"--goldfish-h=5"}, "--goldfish-h has no effect without --goldfish-k"},
+      {{"--goldfish-h=5", "--goldfish-k=0"}, "--goldfish-h has no effect without --goldfish-k"},
+      {{"--grad-precision-z=bf16"},
+       "--grad-precision-z has no effect with --precision fp32, which is fp32 throughout"},
+      {{"--precision=fp32", "--grad-precision-data=bf16"},
+       "--grad-precision-data has no effect with --precision fp32, which is fp32 throughout"},
+      {{"--precision=bf16", "--zero=2", "--grad-precision-data=bf16"},
+       "--grad-precision-data has no effect with --zero 2, which reduces gradients along data as "
+       "they come from z: --grad-precision-z"},
+      {{"--precision=bf16", "--zero=3", "--grad-precision-data=fp32"},
+       "--grad-precision-data has no effect with --zero 3, which reduces gradients along data as "
+       "they come from z: --grad-precision-z"},
+      {{"--decay-part=0.5"}, "--decay-part has no effect without --learning-rate-decay wsd"},
+      {{"--decay-part=0.5", "--learning-rate-decay=linear"},
+       "--decay-part has no effect without --learning-rate-decay wsd"},
+      {{"--learning-rate-decay=constant", "--last-learning-rate=0.5"},
+       "--last-learning-rate has no effect with --learning-rate-decay constant"},
+      {{"--tokens=0", "--prompt=p"}, "--prompt" + no_text},
+      {{"--tokens=0", "--texts=1"}, "--texts" + no_text},
+      {{"--tokens=0", "--temperature=1"}, "--temperature" + no_text},
+      {{"--tokens=0", "--top-k=3"}, "--top-k" + no_text},
+      {{"--temperature=0", "--top-k=3"}, "--top-k has no effect with --temperature 0"},
+      {{"--tokens=0", "--top-p=0.5"}, "--top-p" + no_text},
+      {{"--temperature=0", "--top-p=0.5"}, "--top-p has no effect with --temperature 0"},
+      {{"--temperature=0.0", "--top-k=3"}, "--top-k has no effect with --temperature 0"},
+      {{"--tokens=0", "--sample-seed=3"}, "--sample-seed" + no_text},
+      {{"--tokens=0", "--sample-every=3"}, "--sample-every" + no_text},
+      {{"--temperature=0", "--sample-seed=3"}, "--sample-seed has no effect with --temperature 0"},
+      {{"--overlap=oar,recompute"}, "--overlap recompute has no effect without --recompute full"},
+      {{"--overlap=recompute", "--recompute=none"},
+       "--overlap recompute has no effect without --recompute full"},
+      {{"--offload-activations=on"},
+       "--offload-activations has no effect without --recompute full"},
+      {{"--offload-activations=on", "--recompute=mlp"},
+       "--offload-activations has no effect without --recompute full"}};
+  for (const auto& [words, sentence] : refused) EXPECT_EQ(said(words), sentence) << words.front();
+}
 
-  ASSERT_EQ(read.size(), choices.size());
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    EXPECT_EQ(read[i].channel, choices[i].channel);
-    EXPECT_EQ(read[i].collective, choices[i].collective);
-    EXPECT_EQ(read[i].transport, choices[i].transport);
-    EXPECT_TRUE(read[i].timings.empty());
+TEST_F(Effects, AFlagWithOneIsTaken) {
+  for (const Words& words :
+       std::vector<Words>{{},
+                          {"--resume=r"},
+                          {"--start-from=s"},
+                          {"--trace=t", "--trace-step=3"},
+                          {"--validation-data=v"},
+                          {"--held-out=0.2"},
+                          {"--json"},
+                          {"--print-every=2"},
+                          {"--goldfish-k=4", "--goldfish-h=5"},
+                          {"--resume=r", "--goldfish-h=5"},
+                          {"--precision=bf16", "--grad-precision-z=bf16"},
+                          {"--precision=bf16", "--grad-precision-data=bf16"},
+                          {"--precision=bf16", "--zero=1", "--grad-precision-data=bf16"},
+                          {"--resume=r", "--grad-precision-z=bf16"},
+                          {"--learning-rate-decay=wsd", "--decay-part=0.5"},
+                          {"--resume=r", "--decay-part=0.5"},
+                          {"--learning-rate-decay=linear", "--last-learning-rate=0.5"},
+                          {"--tokens=9", "--prompt=p", "--texts=1"},
+                          {"--tokens=0", "--validate-every=3"},
+                          {"--temperature=0", "--texts=2"},
+                          {"--temperature=0.5", "--sample-seed=3"},
+                          {"--overlap=oar,oag"},
+                          {"--offload-activations=on", "--recompute=full"},
+                          {"--overlap=recompute", "--recompute=full"}}) {
+    EXPECT_EQ(said(words), "accepted") << (words.empty() ? "nothing" : words.back());
   }
 }
 
-TEST(TransportChoicesJson, WhatIsDamagedIsRefused) {
-  const std::string sound =
-      json_of(std::vector<TransportChoice>{{"x", {}, TransportKind::ring, {}}}).dump();
-  for (const auto& [from, to] : {std::pair{"\"ring\"", "\"pigeon\""},
-                                 {"\"all-reduce\"", "\"send\""},
-                                 {"\"members\"", "\"limbs\""}}) {
-    std::string damaged = sound;
-    damaged.replace(damaged.find(from), std::string(from).size(), to);
-    EXPECT_THAT([&] { read_transport_choices(nlohmann::json::parse(damaged)); },
-                ThrowsMessage<std::runtime_error>(HasSubstr("transport choices are damaged")))
-        << to;
+// What was typed and changes no step, and nothing that changes one.
+TEST_F(Flags, WithoutEffectAreNamed) {
+  const auto idle = [](const Words& words) {
+    const Parsed parsed(words);
+    TrainSettings settings = parsed.settings();
+    settings.typed = typed_flags(parsed.app);
+    return idle_options(settings);
+  };
+  const auto with = [](const Words& grid, const Words& words) {
+    Words all = grid;
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+  };
+  const Words alone{"--grid", "1x1x1x1"};
+  for (const Words& words :
+       {Words{"--zero", "3"}, Words{"--sequence-parallel", "on"}, Words{"--cut-messages", "on"},
+        Words{"--recompute-every", "2"}, Words{"--recompute", "selective"},
+        Words{"--data-bucket", "100"}, Words{"--weight-gather", "keep"},
+        Words{"--gradient-reduction", "accumulated"}, Words{"--data-reduction", "beside-backward"},
+        Words{"--in-flight-blocks", "5"}, Words{"--weight-gather-precision", "fp32"},
+        Words{"--transport", "window"}, Words{"--progress", "thread"}, Words{"--overlap", "none"},
+        Words{"--overlap", "oar,ors"}, Words{"--order", "gpipe"},
+        Words{"--order", "zero-bubble"}}) {
+    EXPECT_THAT(idle(with(alone, words)), testing::ElementsAre(words[0] + ' ' + words[1]));
   }
+  EXPECT_THAT(idle(with({"--grid", "data=2,pipe=2,x=2", "--micro-batches", "2"},
+                        {"--zero", "1", "--cut-messages", "on", "--order", "gpipe", "--recompute",
+                         "full", "--precision", "bf16"})),
+              testing::IsEmpty());
+  // Overlaps and orders, where there is something to hide or to order.
+  for (const Words& grid :
+       {Words{"--grid", "x=2"}, Words{"--grid", "y=2"}, Words{"--grid", "z=2"},
+        Words{"--grid", "data=2", "--zero", "2"}, Words{"--grid", "data=2", "--zero", "3"},
+        Words{"--grid", "pipe=2", "--micro-batches", "2"}}) {
+    EXPECT_THAT(idle(with(grid, {"--overlap", "none"})), testing::IsEmpty()) << grid[1];
+  }
+  for (const char* micro_batches : {"2", "4"}) {
+    EXPECT_THAT(idle(with(alone, {"--order", "gpipe", "--micro-batches", micro_batches})),
+                testing::IsEmpty());
+  }
+  EXPECT_THAT(idle(with(alone, {"--recompute", "full", "--precision", "bf16", "--batch", "4"})),
+              testing::IsEmpty());
 }
 
-TEST(KernelChoicesJson, ComeBackAsTheyWere) {
-  KernelChoices choices;
-  choices.choices.push_back(
-      {{GemmForm::nt, 8, 16, 32, Precision::bf16, Precision::fp32, Precision::fp32},
-       3,
-       {Library::openblas, GemmForm::nn},
-       {}});
-
-  const KernelChoices read = read_kernel_choices(json_of(choices));
-
-  ASSERT_EQ(read.choices.size(), 1U);
-  EXPECT_EQ(read.choices[0].product, choices.choices[0].product);
-  EXPECT_EQ(read.choices[0].kernel, choices.choices[0].kernel);
-  EXPECT_EQ(read.choices[0].count, 3);
-  EXPECT_TRUE(covers(read, {{choices.choices[0].product, 1}}));
-  EXPECT_FALSE(covers(read, {{Product{}, 1}}));
-  EXPECT_THROW(read_kernel_choices(nlohmann::json::parse("[{\"form\":\"XX\"}]")),
-               std::runtime_error);
+// What cannot be trained is refused by what it is, and the help says so.
+TEST_F(Flags, WhatIsProjectedOnlyIsRefusedAndMarked) {
+  Parsed parsed({});
+  std::set<std::string> projected, marked;
+  const auto ask = [&](const std::string& flag, const std::string& word) {
+    const std::string sentence = flag + ' ' + word + " is projected only: ";
+    if (refused({flag, word}).starts_with(sentence)) projected.insert(flag);
+  };
+  for (const FieldFacts& field : step_fields().facts()) {
+    const CLI::Option* option = parsed.app.get_option(field.flag);
+    const std::string mark = "; only " + option->get_default_str() + " is trained";
+    if (option->get_description().ends_with(mark)) marked.insert(field.flag);
+    if (const auto* one = std::get_if<OneWord>(&field.kind)) {
+      for (const std::string& word : one->words) ask(field.flag, word);
+    }
+  }
+  ask("--pad-vocabulary", "128");
+  ask("--rank-order", "data,z,y,x,pipe");
+  EXPECT_EQ(projected, marked);
+  EXPECT_EQ(projected.size(), projected_only.size());
+  EXPECT_EQ(refused({"--products", "stored"}), "accepted");
 }
 
 }  // namespace

@@ -103,24 +103,6 @@ TEST(LearningRate, ReachesItsPeakExactlyAndNeverExceedsIt) {
   }
 }
 
-// Where there is a step behind the first of the decay, and it is not minutes that end the run.
-TEST(LearningRate, EndsAtItsLastRateInAStraightLine) {
-  for (const RateDecay decay : {RateDecay::linear, RateDecay::wsd}) {
-    int ended = 0;
-    for (const DrawnRate& drawn : drawn_rates(decay)) {
-      const auto n = static_cast<double>(drawn.steps);
-      const double begin = std::max(static_cast<double>(drawn.rate.warm_up_steps),
-                                    decay == RateDecay::wsd ? n * (1 - drawn.rate.decay_part) : 0);
-      if (begin > n - 1.001) continue;
-      ++ended;
-      EXPECT_NEAR(rate_of(drawn.rate, drawn.steps, drawn.steps),
-                  drawn.rate.peak * drawn.rate.last_part, 1e-12 * drawn.rate.peak)
-          << name(decay) << " over " << drawn.steps << ", warm-up " << drawn.rate.warm_up_steps;
-    }
-    EXPECT_GT(ended, 100);
-  }
-}
-
 // Said exactly where the rate falls in fewer steps than asked for.
 TEST(LearningRate, SaysWhereTheWarmUpReachesIntoTheDecay) {
   LearningRate rate{.warm_up_steps = 90, .decay = RateDecay::wsd, .decay_part = 0.2};
@@ -200,19 +182,17 @@ TEST(LearningRate, IsDescribedByItsDecay) {
   EXPECT_THROW(parse_rate_decay("exponential"), std::invalid_argument);
 }
 
-TEST(RunLength, OfStepsDoesNotLookAtTheClock) {
-  const RunLength length{.steps = 200, .minutes = 0.0};
+// With whichever limit is over first; one of steps does not look at the clock.
+TEST(RunLength, SaysHowMuchIsDone) {
+  const RunLength steps{.steps = 200, .minutes = 0.0}, both{.steps = 100, .minutes = 1.0};
 
-  EXPECT_DOUBLE_EQ(length.done({.steps_before = 20, .steps_here = 30, .seconds_here = 1.0}), 0.25);
-  EXPECT_DOUBLE_EQ(length.done({.steps_before = 20, .steps_here = 30, .seconds_here = 1e6}), 0.25);
-}
-
-TEST(RunLength, EndsWithWhicheverLimitIsOverFirst) {
-  const RunLength length{.steps = 100, .minutes = 1.0};
-
-  EXPECT_DOUBLE_EQ(length.done({.steps_here = 10, .seconds_before = 15, .seconds_here = 30}), 0.75);
-  EXPECT_DOUBLE_EQ(length.done({.steps_here = 90, .seconds_before = 15, .seconds_here = 30}), 0.9);
-  EXPECT_DOUBLE_EQ(length.done({.steps_here = 101, .seconds_here = 90}), 1.0);
+  for (const double seconds : {1.0, 1e6}) {
+    EXPECT_DOUBLE_EQ(steps.done({.steps_before = 20, .steps_here = 30, .seconds_here = seconds}),
+                     0.25);
+  }
+  EXPECT_DOUBLE_EQ(both.done({.steps_here = 10, .seconds_before = 15, .seconds_here = 30}), 0.75);
+  EXPECT_DOUBLE_EQ(both.done({.steps_here = 90, .seconds_before = 15, .seconds_here = 30}), 0.9);
+  EXPECT_DOUBLE_EQ(both.done({.steps_here = 101, .seconds_here = 90}), 1.0);
 }
 
 TEST(RunLength, KnowsTheTimeLeftFromTheSpeedOfThisRun) {

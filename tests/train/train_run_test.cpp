@@ -1,5 +1,5 @@
-// Whole runs on as many ranks as there are: the loss falls, every grid loses alike, whatever targets
-// count, and a resumed run goes on bit by bit.
+// Whole runs on as many ranks as there are: the loss falls, every grid loses alike, whatever
+// targets count, and a resumed run goes on bit by bit.
 #include <gtest/gtest.h>
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
@@ -172,8 +172,7 @@ TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
   const bool stages = settings.grid.extent(Axis::pipe) > 1;
   // Two micro-batches, there and back, at both ends.
   EXPECT_EQ(messages, stages ? 2 * 2 * 2 * settings.grid.size() / 2 : 0);
-  for (const nlohmann::json& exposed :
-       entries_of<nlohmann::json>(settings, "step", "exposed_s")) {
+  for (const nlohmann::json& exposed : entries_of<nlohmann::json>(settings, "step", "exposed_s")) {
     for (const char* channel : {"pipe_forward_even", "pipe_backward_even", "pipe_ends"}) {
       EXPECT_EQ(exposed.contains(channel), stages) << channel;
     }

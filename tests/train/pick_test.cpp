@@ -1,6 +1,8 @@
-// Drawing from the nucleus (top-p): the fewest of the likeliest words whose share reaches p, each
-// as likely among them as it was; a share of 1 changes nothing. Held over many drawn logits against
-// the definition, written out slowly.
+// Drawing words from logits, at a temperature, among the k likeliest and in the nucleus (top-p):
+// the fewest of the likeliest words whose share reaches p, each as likely among them as it was.
+// Held over many drawn logits against the definition, written out slowly.
+#include "engine/train/sample/pick.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +10,6 @@
 #include <limits>
 #include <numeric>
 #include <set>
-
-#include "engine/train/sample/pick.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -19,25 +19,21 @@ struct Question {
   Drawing drawing;
 };
 
-double from_zero_to_one(std::mt19937_64& random) {
-  return next_number(random);
-}
-
 // Some with equal logits, some with words that are out of reach.
 Question drawn_question(std::mt19937_64& random) {
   Question question;
   const std::size_t words = 1 + random() % 40;
   const double width = random() % 4 == 0 ? 0.0 : 8.0;
   for (std::size_t i = 0; i < words; ++i) {
-    const double logit = width * (from_zero_to_one(random) - 0.5);
+    const double logit = width * (next_number(random) - 0.5);
     question.logits.push_back(static_cast<float>(random() % 3 == 0 ? std::round(logit) : logit));
     if (i > 0 && random() % 20 == 0) {
       question.logits.back() = -std::numeric_limits<float>::infinity();
     }
   }
-  question.drawing = {.temperature = 0.25 + 2.0 * from_zero_to_one(random),
+  question.drawing = {.temperature = 0.25 + 2.0 * next_number(random),
                       .top_k = static_cast<std::int64_t>(random() % (words + 3)),
-                      .top_p = 0.02 + 0.97 * from_zero_to_one(random)};
+                      .top_p = 0.02 + 0.97 * next_number(random)};
   return question;
 }
 
@@ -108,7 +104,7 @@ TEST(Nucleus, OfAllIsNoChange) {
     Question question = drawn_question(random);
     question.drawing.top_k = 0;
     question.drawing.top_p = 1.0;
-    const double number = from_zero_to_one(random);
+    const double number = next_number(random);
     const std::vector<double> weights = likelihoods(question);
     std::vector<double> sums;
     double sum = 0.0;
@@ -128,21 +124,8 @@ TEST(Nucleus, OfNearlyNothingIsTheLikeliestWord) {
     Question question = drawn_question(random);
     question.drawing.top_p = 1e-9;
     const auto likeliest = std::ranges::max_element(question.logits) - question.logits.begin();
-    EXPECT_EQ(pick(question.logits, question.drawing, from_zero_to_one(random)), likeliest) << n;
+    EXPECT_EQ(pick(question.logits, question.drawing, next_number(random)), likeliest) << n;
   }
-}
-
-TEST(Nucleus, IsThatOfTheTemperatureAndOfTheKLikeliest) {
-  const float two = std::log(2.0F);
-  const std::vector<float> logits{0.0F, two,
-                                  two + two};  // 1/7, 2/7, 4/7; at 1/2: 1/21, 4/21, 16/21
-
-  // 4/7 is not 3/4, 16/21 is.
-  EXPECT_EQ(pick(logits, {.temperature = 1.0, .top_p = 0.75}, 0.0), 1);
-  EXPECT_EQ(pick(logits, {.temperature = 0.5, .top_p = 0.75}, 0.0), 2);
-  // Of the two likeliest the first has 2/3.
-  EXPECT_EQ(pick(logits, {.temperature = 1.0, .top_k = 2, .top_p = 0.66}, 0.0), 2);
-  EXPECT_EQ(pick(logits, {.temperature = 1.0, .top_k = 2, .top_p = 0.67}, 0.0), 1);
 }
 
 TEST(Nucleus, HasNoWordWhoseLogitIsNoNumber) {
@@ -153,6 +136,20 @@ TEST(Nucleus, HasNoWordWhoseLogitIsNoNumber) {
     }
     EXPECT_EQ(pick(std::vector{nan, nan}, {.top_p = top_p}, 0.5), 0);
   }
+}
+
+TEST(Pick, TakesTheFirstOfTheLikeliestAtTemperatureZero) {
+  for (const std::int64_t top_k : {0, 1, 3}) {
+    EXPECT_EQ(pick(std::vector<float>{1.0F, 3.0F, 3.0F, -2.0F},
+                   {.temperature = 0.0, .top_k = top_k}, 0.99),
+              1);
+  }
+}
+
+TEST(Pick, NumbersAreTheSameOnEveryMachine) {
+  std::mt19937_64 random(5489);
+  // The engine's first number is 14514284786278117030 (its definition, with the default seed).
+  EXPECT_DOUBLE_EQ(next_number(random), 14514284786278117030.0 / 18446744073709551616.0);
 }
 
 }  // namespace

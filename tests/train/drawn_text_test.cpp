@@ -1,18 +1,84 @@
-// Where drawn texts end: over many drawn texts of few words, at the first word that ends them, and
-// what is shown while they grow is never taken back.
-#include "engine/train/sample/ending.hpp"
-
+// Prompts, printable text, and where drawn texts end: at the first word that ends them; what is
+// shown while they grow is never taken back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "engine/train/sample/ending.hpp"
+#include "engine/train/sample/prompt.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using Words = std::vector<std::int32_t>;
+
+TEST(Prompt, IsBytesForTextAndNumbersForShards) {
+  EXPECT_EQ(words_of_prompt("Hi\n", TokenFormat::text, 256), (Words{72, 105, 10}));
+  EXPECT_EQ(words_of_prompt(" 464 2068", TokenFormat::llmc, 50257), (Words{464, 2068}));
+  EXPECT_EQ(words_of_prompt("", TokenFormat::text, 256), (Words{10}));
+  EXPECT_EQ(words_of_prompt("", TokenFormat::nanogpt, 256), (Words{0}));
+}
+
+TEST(Prompt, OutsideTheVocabularyIsRefused) {
+  EXPECT_THROW(words_of_prompt("\xC3\xA9", TokenFormat::text, 128), std::runtime_error);
+  for (const char* prompt : {"50257", "-1", "Once upon"}) {
+    EXPECT_THROW(words_of_prompt(prompt, TokenFormat::llmc, 50257), std::runtime_error) << prompt;
+  }
+}
+
+TEST(Readable, KeepsLettersAndReplacesWhatNoTerminalShows) {
+  EXPECT_EQ(readable({72, 0xC3, 0xA9, 10}, TokenFormat::text), "H\xC3\xA9\n");
+  EXPECT_EQ(readable({72, 0xC3, 72, 27}, TokenFormat::text), "H\xEF\xBF\xBDH\xEF\xBF\xBD");
+  // An overlong form, half of a surrogate pair, and what lies beyond U+10FFFF.
+  for (const Words& word : {Words{0xE0, 0x80, 0x80}, Words{0xED, 0xA0, 0x80},
+                            Words{0xF4, 0x90, 0x80, 0x80}, Words{0xF0, 0x8F, 0xBF, 0xBF}}) {
+    std::string replaced;
+    for (std::size_t i = 0; i < word.size(); ++i) replaced += "\xEF\xBF\xBD";
+    EXPECT_EQ(readable(word, TokenFormat::text), replaced) << word.front();
+  }
+  EXPECT_EQ(readable({464, 2068}, TokenFormat::llmc), "464 2068");
+}
+
+// A vocabulary may be padded beyond the bytes: no word of it looks like another one.
+TEST(Readable, OfEveryWordIsItsOwn) {
+  EXPECT_EQ(readable({72, 0x148, 0xC3, 300, 0xA9}, TokenFormat::text),
+            "H<328>\xEF\xBF\xBD<300>\xEF\xBF\xBD");
+  const std::string unseen = "\xEF\xBF\xBD";
+  std::set<std::string> texts;
+  for (std::int32_t word = 0; word < 1024; ++word) {
+    const std::string text = readable({word}, TokenFormat::text);
+    EXPECT_TRUE(texts.insert(text).second || text == unseen) << word;
+    EXPECT_EQ(text.starts_with('<') && text.size() > 1, word > 255) << word;
+  }
+}
+
+// An untrained model says any byte: a letter begun and broken by another letter's first byte, too.
+TEST(Readable, OfATextThatGrowsNeverTakesBackWhatItSaid) {
+  std::mt19937_64 random(5);
+  const Words bytes{0x41, 0x80, 0xBF, 0xC3, 0xE2, 0xF0, 0xFF, 0x1C3};
+  for (int text = 0; text < 2000; ++text) {
+    Words words;
+    std::string said;
+    for (int n = 0; n < 12; ++n) {
+      words.push_back(bytes[random() % bytes.size()]);
+      const std::string now = readable_so_far(words, TokenFormat::text);
+      ASSERT_TRUE(now.starts_with(said)) << "text " << text << ", word " << n;
+      said = now;
+    }
+    ASSERT_TRUE(readable(words, TokenFormat::text).starts_with(said));
+  }
+  // Nothing waits but a letter that has begun: here a lone start of four bytes.
+  EXPECT_EQ(readable_so_far({65, 0xE2, 0x82, 0xAC, 0xC3, 66, 0xF0, 0x9F}, TokenFormat::text),
+            "A\xE2\x82\xAC\xEF\xBF\xBD"
+            "B");
+  EXPECT_EQ(readable_so_far({464, 2068}, TokenFormat::llmc), "464 2068");
+}
 
 Words drawn_words(std::mt19937_64& random, std::size_t count) {
   Words words;

@@ -1,15 +1,18 @@
-// What the spans of a measured step become: seconds by kind of kernel, and events of a trace; and
-// what a step says of what few steps have.
+// What the spans of a measured step become: seconds by kind of kernel, events of a trace, and what
+// the step says, as a line for people and as JSON.
+#include "engine/train/run/step_report.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "engine/train/run/step_report.hpp"
 #include "engine/train/run/trace.hpp"
 #include "engine/train/run/transport_table.hpp"
 #include "schedule/order/issue.hpp"
 #include "schedule/order/step.hpp"
+#include "support/prose.hpp"
 #include "tests/train/one_rank.hpp"
 
 namespace fourfold::tests {
@@ -17,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-class Spans : public OneRank {};
+using Spans = OneRank;
 
 // Of a stage whose turns begin with a message that is chosen.
 Program message_driven(std::int64_t stage) {
@@ -77,12 +80,14 @@ TEST_F(Spans, AreEventsOfTheirOwnKindAndThread) {
   const std::vector<Program> programs{message_driven(0), message_driven(1)};
   const std::vector<OpSpan> spans = spans_of(programs[0]);
 
-  const json trace =
-      json::parse(trace_json(programs, grid, {{1, spans}}, "a title")).at("traceEvents");
+  const json trace = json::parse(trace_json(programs, grid, {{1, spans}}, "a \"title\""));
 
+  EXPECT_EQ(trace.at("otherData").at("title"), "a \"title\"");
   std::map<std::string, std::vector<json>> by_kind;
-  for (const json& event : trace) {
+  std::set<std::string> threads;
+  for (const json& event : trace.at("traceEvents")) {
     EXPECT_EQ(event.at("pid"), 1);
+    if (event.at("name") == "thread_name") threads.insert(event.at("args").at("name"));
     if (event.at("ph") == "X") by_kind[event.at("cat")].push_back(event);
   }
   std::map<std::string, std::size_t> expected;
@@ -101,6 +106,9 @@ TEST_F(Spans, AreEventsOfTheirOwnKindAndThread) {
     }
   }
   ASSERT_GT(chosen, 0.0);
+  for (const char* thread : {"compute", "x", "y", "z gather", "z reduce", "data"}) {
+    EXPECT_TRUE(threads.contains(thread)) << thread;
+  }
   EXPECT_EQ(by_kind.size(), expected.size());
   for (const auto& [kind, count] : expected) EXPECT_EQ(by_kind[kind].size(), count) << kind;
   double seconds = 0.0;
@@ -110,6 +118,32 @@ TEST_F(Spans, AreEventsOfTheirOwnKindAndThread) {
   }
   EXPECT_NEAR(seconds, waited + chosen, 1e-6);
   for (const json& message : by_kind["message"]) EXPECT_GT(message.at("tid"), 0);
+}
+
+TEST_F(Spans, OfTheFirstOperationOfASectionAreInThatSection) {
+  const Program program = record_step({"tiny", 1, 8, 2, 4, 16}, {});
+  std::vector<OpSpan> spans;
+  std::vector<std::string> expected;
+  for (std::size_t i = 0; i < program.sections.size(); ++i) {
+    const Section& section = program.sections[i];
+    const bool empty =
+        i + 1 < program.sections.size() && program.sections[i + 1].first_op == section.first_op;
+    if (empty || is_posted(program.ops.at(static_cast<std::size_t>(section.first_op)).kind)) {
+      continue;
+    }
+    spans.push_back({section.first_op, 0.0, 1.0, 0.0});
+    expected.push_back(section.name);
+  }
+  ASSERT_GT(expected.size(), 2U);
+
+  const std::string text = trace_json({program}, ProcessGrid(2, 1, 1, 1), {{0, spans}}, "sections");
+
+  std::vector<std::string> found;
+  const json trace = json::parse(text);
+  for (const json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") found.push_back(event.at("args").value("section", "none"));
+  }
+  EXPECT_EQ(found, expected);
 }
 
 // A wait ends where its collective does.
@@ -191,6 +225,27 @@ TEST_F(Spans, OfAllRanksAreOneStep) {
   EXPECT_DOUBLE_EQ(line.at("model_flop_per_s"), 1.5e9);
   EXPECT_DOUBLE_EQ(line.at("tokens_per_s"), 300.0);
   EXPECT_DOUBLE_EQ(line.at("part_of_peak"), 0.25);
+  EXPECT_DOUBLE_EQ(line.at("exposed_s").at("data"), 0.3);
+}
+
+TEST_F(Spans, AreOneLineForPeople) {
+  StepReport report = of_ranks({{0.02, 0, {0.006, 0.0}, {}}});
+  report.step = 12;
+  report.loss = 4.125;
+  report.gradient_norm = 1.5;
+  report.learning_rate = 0.001;
+  report.seconds_left = 75.0;
+  report.done = 0.5;
+  const std::string line = screen_line(report);
+
+  for (const char* part : {"step    12", "loss 4.1250", "norm 1.500", "20.0 ms", "30000 tokens/s",
+                           "2500.0 % of peak", "exposed   6.0 ms", "50 %", "1:15 left"}) {
+    EXPECT_NE(line.find(part), std::string::npos) << part << " is missing in: " << line;
+  }
+  EXPECT_LE(line.size(), page_width);
+  EXPECT_EQ((line + json_line(report)).find('\n'), std::string::npos);
+  EXPECT_EQ(json::parse(json_line(report)).at("step"), 12);
+  EXPECT_DOUBLE_EQ(json::parse(json_line(report)).at("loss"), 4.125);
 }
 
 TEST_F(Spans, WhatFewStepsHaveIsSaidByThoseAlone) {
@@ -214,34 +269,32 @@ TEST_F(Spans, WhatFewStepsHaveIsSaidByThoseAlone) {
   EXPECT_EQ(json::parse(json_line(report)).at("targets"), 0);
 }
 
-TEST_F(Spans, AmountsHaveTheirPlural) {
-  EXPECT_EQ(amount(0, "step"), "0 steps");
-  EXPECT_EQ(amount(1, "step"), "1 step");
-  EXPECT_EQ(amount(2, "rank"), "2 ranks");
-}
-
 // Bus bandwidth is what the link carries: of an all-reduce 2 (n-1)/n of the whole, of the others
 // (n-1)/n.
 TEST_F(Spans, OfTransportsAreBusBandwidths) {
-  const auto line_of = [](CollectiveKind kind, Precision precision, std::int64_t elements) {
-    const ChosenCollective collective{kind, Owed::sum, precision, 4, elements};
-    const std::string text =
-        table({{"z_gather", collective, TransportKind::library, {{TransportKind::library, 1.0}}}});
-    return text.substr(text.find('\n') + 1);
+  struct Row {
+    CollectiveKind kind;
+    Precision precision;
+    std::int64_t elements;
+    const char* line;
   };
-
-  EXPECT_EQ(line_of(CollectiveKind::all_reduce, Precision::fp32, 500'000'000),
-            "z_gather     all-reduce      fp32        4  1907.3 MiB        -        -        3  "
-            "library\n");
-  EXPECT_EQ(line_of(CollectiveKind::all_gather, Precision::bf16, 1'000'000'000),
-            "z_gather     all-gather      bf16        4  1907.3 MiB        -        -      1.5  "
-            "library\n");
-  EXPECT_EQ(line_of(CollectiveKind::reduce_scatter, Precision::fp32, (1 << 18) - 256),
-            "z_gather     reduce-scatter  fp32        4  1023.0 KiB        -        - 0.000786  "
-            "library\n");
-  EXPECT_EQ(line_of(CollectiveKind::reduce_scatter, Precision::fp32, 1 << 18),
-            "z_gather     reduce-scatter  fp32        4     1.0 MiB        -        - 0.000786  "
-            "library\n");
+  for (const Row& row :
+       std::vector<Row>{{CollectiveKind::all_reduce, Precision::fp32, 500'000'000,
+                         "all-reduce      fp32        4  1907.3 MiB      1.5        -        3"},
+                        {CollectiveKind::all_gather, Precision::bf16, 1'000'000'000,
+                         "all-gather      bf16        4  1907.3 MiB     0.75        -      1.5"},
+                        {CollectiveKind::reduce_scatter, Precision::fp32, (1 << 18) - 256,
+                         "reduce-scatter  fp32        4  1023.0 KiB 0.000393        - 0.000786"},
+                        {CollectiveKind::reduce_scatter, Precision::fp32, 1 << 18,
+                         "reduce-scatter  fp32        4     1.0 MiB 0.000393        - 0.000786"}}) {
+    const ChosenCollective collective{row.kind, Owed::sum, row.precision, 4, row.elements};
+    const std::string text = table({{"z_gather",
+                                     collective,
+                                     TransportKind::library,
+                                     {{TransportKind::ring, 2.0}, {TransportKind::library, 1.0}}}});
+    EXPECT_EQ(text.substr(text.find('\n') + 1),
+              "z_gather     " + std::string(row.line) + "  library\n");
+  }
 }
 
 }  // namespace
