@@ -13,7 +13,6 @@
 
 #include "engine/reference/scatter.hpp"
 #include "tests/schedule/steps.hpp"
-#include "tests/train/made_up_weights.hpp"
 #include "tests/train/one_run.hpp"
 
 namespace fourfold::tests {

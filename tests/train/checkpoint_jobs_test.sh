@@ -1,32 +1,19 @@
 #!/usr/bin/env bash
 # Jobs that lose a rank, are asked to stop, or meet a full disk or a failing write in the middle of a
 # checkpoint: finished ones stay readable, on any number of ranks, and no job hangs.
-set -euo pipefail
-program=${FOURFOLD_BIN_DIR:?must name the folder of the executables}/tests-train
+source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
+program=$FOURFOLD_BIN_DIR/tests-train
 [ -x "$program" ] || { echo "tests-train is not built: nothing to test"; exit 0; }
-work=$(mktemp -d)
-disk=
-clean_up() {
-  if [ -n "$disk" ]; then umount "$disk"; fi
-  rm -rf "$work"
-}
-trap clean_up EXIT
 
-fail() {
-  echo "$1" >&2
-  sed 's/^/  | /' "$work/log" >&2
-  exit 1
-}
-
-# job RANKS FOLDER WRITES: writes so many checkpoints, then reads the newest; log in $work/log.
+# job RANKS FOLDER WRITES: writes so many checkpoints, then reads the newest; log in log.out.
 job() {
   CHECKPOINT_FOLDER=$2 CHECKPOINT_WRITES=$3 timeout 60 mpirun --allow-run-as-root \
     --oversubscribe --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none \
     -np "$1" ${preload:+-x LD_PRELOAD="$preload"} "$program" \
-    --gtest_filter='checkpoint_jobs.*' >"$work/log" 2>&1
+    --gtest_filter='checkpoint_jobs.*' >log.out 2>&1
 }
 
-expect_log() { grep -q -- "$1" "$work/log" || fail "expected '$1' in the log of $2"; }
+expect_log() { grep -q -- "$1" log.out || fail "expected '$1' in the log of $2"; }
 
 # The newest checkpoint of a folder is whole, nothing half is left once a job has been there.
 expect_usable() {
@@ -35,30 +22,14 @@ expect_usable() {
 }
 
 preload=
-job 4 "$work/four" 1 || fail "4 ranks cannot write a checkpoint"
-for ranks in 1 2 8; do expect_usable "$work/four" $ranks "a job of 4 ranks"; done
-
-if command -v python3 >/dev/null; then
-  python3 - "$work"/four/step-00000001.safetensors <<'PYTHON' || fail "Python reads it otherwise"
-import json, struct, sys
-data = open(sys.argv[1], 'rb').read()
-length, = struct.unpack('<Q', data[:8])
-head = json.loads(data[8:8 + length])
-ends = 0
-for name, entry in sorted((n, e) for n, e in head.items() if n != '__metadata__'):
-    begin, end = entry['data_offsets']
-    assert entry['dtype'] == 'F32' and begin == ends, name
-    assert end - begin == 4 * entry['shape'][0] * entry['shape'][1], name
-    ends = end
-assert 8 + length + ends == len(data) and head['__metadata__']['format'] == 'fourfold'
-PYTHON
-fi
+job 4 four 1 || fail "4 ranks cannot write a checkpoint"
+for ranks in 1 2 8; do expect_usable four $ranks "a job of 4 ranks"; done
 
 # A rank is killed, and mpirun is asked to stop, while checkpoints are being written.
 for signal in KILL TERM; do
-  job 4 "$work/$signal" 100000 &
+  job 4 "$signal" 100000 &
   started=$!
-  until grep -q "wrote step 3" "$work/log" 2>/dev/null; do
+  until grep -q "wrote step 3" log.out 2>/dev/null; do
     kill -0 "$started" 2>/dev/null || fail "the job ended before it was stopped"
     sleep 0.1
   done
@@ -67,14 +38,14 @@ for signal in KILL TERM; do
   if [ $signal = KILL ]; then victim=$(pgrep -P "$launcher" -x tests-train | tail -1); fi
   kill -$signal "$victim"
   if wait "$started"; then fail "a job that lost a rank reports success"; fi
-  expect_usable "$work/$signal" 2 "a job stopped by SIG$signal"
-  job 2 "$work/$signal" 1 || fail "no checkpoint can be written after SIG$signal"
-  if ls "$work/$signal"/*.fourfold-draft >/dev/null 2>&1; then fail "temporary files stay after SIG$signal"; fi
+  expect_usable "$signal" 2 "a job stopped by SIG$signal"
+  job 2 "$signal" 1 || fail "no checkpoint can be written after SIG$signal"
+  if ls "$signal"/*.fourfold-draft >/dev/null 2>&1; then fail "temporary files stay after SIG$signal"; fi
 done
 
 # A disk with room for one checkpoint and a half, where the user may mount one.
-mkdir "$work/disk"
-if mount -t tmpfs -o size=9m fourfold-test "$work/disk" 2>/dev/null; then
+mkdir disk
+if mount -t tmpfs -o size=9m fourfold-test disk 2>/dev/null; then
   disk=$work/disk
   if job 4 "$disk/run" 2; then fail "two checkpoints on a disk with room for one"; fi
   expect_log "wrote step 1" "a full disk"
@@ -84,7 +55,7 @@ fi
 
 # A file system that promises space and fails in the write itself, on whichever rank does it.
 # The head, at the front, still goes through: it is the collective writes that fail.
-cat >"$work/fail.c" <<'C'
+cat >fail.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -106,16 +77,16 @@ ssize_t pwrite(int f, const void* b, size_t n, off_t o) {
   return refused(o) ? -1 : real(f, b, n, o);
 }
 C
-if command -v gcc >/dev/null && gcc -shared -fPIC -o "$work/fail.so" "$work/fail.c" -ldl; then
-  cp -r "$work/four" "$work/failing"
+if command -v gcc >/dev/null && gcc -shared -fPIC -o fail.so fail.c -ldl; then
+  cp -r four failing
   preload=$work/fail.so
   status=0
-  job 4 "$work/failing" 1 || status=$?
+  job 4 failing 1 || status=$?
   preload=
   expect_log "a write is refused" "a failing write"
   [ $status -ne 0 ] || fail "a write that fails goes unnoticed"
   [ $status -ne 124 ] || fail "a write that fails hangs the job"
   expect_log "older checkpoints are as they were" "a failing write"
-  expect_usable "$work/failing" 2 "a failing write"
+  expect_usable failing 2 "a failing write"
 fi
 echo "no finished checkpoint was lost"

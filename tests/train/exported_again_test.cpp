@@ -249,6 +249,7 @@ TEST_F(ExportedAgain, WhatWasMadeHereSaysItsEndWord) {
   for (const char* words : {"text", "nanogpt"}) {
     TrainingState state;
     state.model = drawn_model(random);
+    state.model.vocabulary = 256;
     state.trainer = {{"words", words}};
     const bool bytes = state.trainer["words"] == "text";
     const ForeignCheckpoint foreign = remembered_of(state).foreign;
@@ -265,6 +266,9 @@ TEST_F(ExportedAgain, WhatWasMadeHereSaysItsEndWord) {
     if (!bytes) continue;
     const json vocabulary = json::parse(foreign.files.at("tokenizer.json"))["model"]["vocab"];
     EXPECT_EQ(std::ssize(vocabulary), state.model.vocabulary);
+    EXPECT_EQ(vocabulary.at("A"), 'A');
+    EXPECT_EQ(vocabulary.at("\u0120"), ' ');
+    EXPECT_EQ(vocabulary.at("\u010a"), '\n');
   }
 }
 

@@ -176,6 +176,14 @@ TEST_F(ForeignFolders, WhoseHeadIsWrongAreRefusedByName) {
                    file.head[bias]["data_offsets"] = {begin - 4, begin + 28};
                  }),
             "F/model.safetensors is damaged: " + scale + " and " + bias + " share bytes");
+  for (const auto& [bits, what] : {std::pair{"\x7f\xc0", "nan"}, {"\x7f\x80", "inf"}}) {
+    EXPECT_EQ(said(gpt2(),
+                   [&, high = std::string(bits)](TensorFile& file) {
+                     const std::size_t begin = file.head[bias]["data_offsets"][0];
+                     file.data.replace(begin, 4, {'\0', '\0', high[1], high[0]});
+                   }),
+              "F/model.safetensors is damaged: " + bias + " has a number that is " + what);
+  }
   EXPECT_EQ(said(gpt2(), [](TensorFile& file) { file.data.pop_back(); }).substr(0, 35),
             "F/model.safetensors is truncated: t");
 }

@@ -5,8 +5,10 @@
   foreign_models.py draw FOLDER COUNT       words that follow 1 2 3 greedily, computed as transformers does
   foreign_models.py near FOLDER LINE        fails unless the logits in a line of JSON are those after 1 2 3
   foreign_models.py same FOLDER OTHER       fails unless all tensors are the same bits of the same type
+  foreign_models.py types FOLDER            every tensor's type and shape
 
-KIND: gpt2; llama, with shared keys, heads wider than the model and Llama 3.1's positions; llama-tied, without.
+KIND: gpt2; llama, with shared keys, heads wider than the model and Llama 3.1's positions; llama-tied, without,
+but with a head that repeats the embedding.
 """
 import json
 import math
@@ -100,6 +102,8 @@ def make(kind, folder, files):
         groups[0]["transformer.h.0.attn.bias"] = ("BOOL", [1, 1, 2, 2], bytes([1, 0, 1, 1]))
     else:
         groups[0]["model.layers.0.self_attn.rotary_emb.inv_freq"] = ("F32", [2], struct.pack("<2f", 1, 0.1))
+    if kind == "llama-tied":
+        groups[-1]["lm_head.weight"] = groups[0]["model.embed_tokens.weight"]
     weight_map = {}
     for number, group in enumerate(groups):
         file = "model.safetensors" if files == 1 else f"model-{number + 1:05}-of-{files:05}.safetensors"
@@ -284,6 +288,9 @@ def main():
         print(*draw(words[0], int(words[1])))
     elif verb == "near":
         near(*words)
+    elif verb == "types":
+        for name, (form, shape, _) in sorted(read(words[0]).items()):
+            print(name, form, shape)
     elif read(words[0]) != read(words[1]):
         sys.exit(f"{words[0]} and {words[1]} differ")
 

@@ -5,17 +5,11 @@
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
 write_small_job "$work" 1
 
-# started NAME RANKS ARGUMENTS...: a run of small steps with a checkpoint after each second. Sets job
-# and ranks.
-started() {
-  local name=$1
-  "$fourfold" train --model ./small.toml --data text.txt --batch 8 --tokens 0 --steps 1000000 \
-    --checkpoint-every 2 --ranks "$2" --folder "$name" "${@:3}" >"$name.out" 2>"$name.err" &
-  job=$!
-  wait_for "$name.out" '^step  *2  checkpoint'
-  launcher=$(pgrep -P "$job") # where there is one rank, that
-  ranks=$launcher
-  if [ "$2" -gt 1 ]; then ranks=$(pgrep -P "$launcher"); fi
+# saving NAME RANKS ARGUMENTS...: a run of small steps with a checkpoint after each second.
+saving() {
+  started "$1" --model ./small.toml --data text.txt --batch 8 --tokens 0 --steps 1000000 --checkpoint-every 2 \
+    --ranks "$2" "${@:3}"
+  wait_for "$1.out" '^step  *2  checkpoint'
 }
 
 # stop_ranks NAME COMMAND...: sets stopped, the processes of the ranks whose lines the command takes of
@@ -29,21 +23,6 @@ stop_ranks() {
   kill -STOP $stopped
 }
 
-# ended STATUS NAME: and no rank is left, stopped or not.
-ended() {
-  local status=0 rank i
-  wait "$job" || status=$?
-  [ "$status" -eq "$1" ] || fail "$2: status $status, not $1"
-  for rank in $ranks; do
-    for ((i = 0; i < 100; i++)); do
-      kill -0 "$rank" 2>/dev/null || break
-      sleep 0.1
-    done
-    if kill -0 "$rank" 2>/dev/null; then fail "$2: rank $rank is left"; fi
-  done
-  stopped=
-}
-
 resumed() {
   local step  # of the newest checkpoint, which the rank may not have told before it was stopped
   step=$(find "$1/checkpoints" -name 'step-*.json' | sed 's/.*step-0*\([0-9]*\)[.]json/\1/' | sort -n | tail -n 1)
@@ -55,7 +34,7 @@ named() { echo "rank $1 on [^ ]+ \\(process $2\\)"; }
 for which in head tail alone all; do
   count=2
   if [ $which = alone ]; then count=1; fi
-  started $which $count --hang-timeout 4
+  saving $which $count --hang-timeout 4
   case $which in
     head | tail) stop_ranks $which $which -n 1 ;;
     *) stop_ranks $which cat ;;
@@ -76,7 +55,7 @@ done
 # Goes on: said, and nothing else happens.
 for count in 1 2; do
   name=on-$count
-  started $name $count --hang-timeout 20
+  saving $name $count --hang-timeout 20
   stop_ranks $name tail -n 1
   wait_for $name.err "the job ends in"
   kill -CONT "$stopped"
@@ -91,7 +70,7 @@ done
 for which in rank alone mpirun all; do
   name=asked-$which count=2
   if [ $which = alone ]; then count=1; fi
-  started $name $count --hang-timeout 0
+  saving $name $count --hang-timeout 0
   case $which in
     rank) stop_ranks $name head -n 1 ;;
     alone) stop_ranks $name cat ;;
@@ -107,7 +86,7 @@ for which in rank alone mpirun all; do
 done
 
 # A second request ends the job at once, stopped ranks and all.
-started twice 2 --hang-timeout 0
+saving twice 2 --hang-timeout 0
 stop_ranks twice tail -n 1
 kill -INT "$job"
 sleep 0.5

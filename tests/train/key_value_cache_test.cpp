@@ -11,6 +11,7 @@
 #include "engine/train/sample/sampler.hpp"
 #include "schedule/fold/memory.hpp"
 #include "schedule/order/step.hpp"
+#include "tests/shapes.hpp"
 #include "tests/train/one_run.hpp"
 #include "tests/train/shared_folder.hpp"
 
@@ -35,16 +36,9 @@ struct Drawing {
   static Model small() { return {"small", 2, 16, 8, 12, 11}; }
   // Two heads of queries for each of keys and values, and positions that turn them.
   static Model small_llama() {
-    Model model = small();
-    model.norm = NormKind::rms;
-    model.position = PositionKind::rotary;
+    Model model = as_llama(small());
     model.rotary = {.base = 100.0, .scaling = 8.0, .trained_tokens = 32};
-    model.key_value_heads = 4;
     model.head_size = 4;
-    model.mlp = MlpKind::swiglu;
-    model.mlp_width = 24;
-    model.biases = false;
-    model.embeddings = EmbeddingsKind::untied;
     return model;
   }
   static StepOptions fp32() {
@@ -52,12 +46,13 @@ struct Drawing {
     options.precision = Precision::fp32;
     return options;
   }
-  Texts draw(Decoding decoding, std::int64_t words) {
+  Texts draw(Decoding decoding, std::int64_t words,
+             const Texts& prompts = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 1, 1}, {10, 0, 3}}) {
     SamplingSettings settings;
     settings.temperature = 0.0;
     settings.tokens = words;
     settings.decoding = decoding;
-    return sampler.draw(Texts{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 1, 1}, {10, 0, 3}}, settings);
+    return sampler.draw(prompts, settings);
   }
 
   Model model;
@@ -93,16 +88,11 @@ void expect_same_words(const Model& model) {
   }
 }
 
+// Of keys of their own and of shared ones, at turned positions, with windows and norms of heads.
 TEST(KeyValueCache, DrawsTheSameWordsAsWithoutOnEveryGrid) {
   expect_same_words(Drawing::small());
-}
-
-TEST(KeyValueCache, DrawsTheSameWordsOfSharedKeysAtTurnedPositions) {
-  expect_same_words(Drawing::small_llama());
-}
-
-TEST(KeyValueCache, DrawsTheSameWordsWithWindowsAndNormsOfHeads) {
   Model model = Drawing::small_llama();
+  expect_same_words(model);
   model.layer_pattern = "attention window_tokens=4, attention";
   for (QueryKeyNormKind kind : {QueryKeyNormKind::heads, QueryKeyNormKind::all}) {
     model.query_key_norm = kind;
@@ -121,18 +111,12 @@ TEST(KeyValueCache, DrawsTheSameWordsInBf16) {
 // Prompts that are as long as the texts before have become would look as if they had been read.
 TEST(KeyValueCache, ForgetsTheTextsBefore) {
   Drawing run(grids_of_all_ranks().front());
-  const Texts before = run.draw(Decoding::cached, 4);
-  Texts prompts = before;
+  Texts prompts = run.draw(Decoding::cached, 4);
   for (auto& prompt : prompts) std::ranges::reverse(prompt);
-  SamplingSettings settings;
-  settings.temperature = 0.0;
-  settings.tokens = 3;
-  settings.decoding = Decoding::whole;
-  const Texts expected = run.sampler.draw(prompts, settings);
+  const Texts expected = run.draw(Decoding::whole, 3, prompts);
   run.draw(Decoding::cached, 4);
 
-  settings.decoding = Decoding::cached;
-  EXPECT_EQ(run.sampler.draw(prompts, settings), expected);
+  EXPECT_EQ(run.draw(Decoding::cached, 3, prompts), expected);
 }
 
 // Words `first` to `last` of each text, with what is there then; the rest of `row` is padding.

@@ -14,7 +14,7 @@
 #include "engine/train/run/sound.hpp"
 #include "schedule/order/step.hpp"
 #include "support/random.hpp"
-#include "tests/train/few_ranks.hpp"
+#include "tests/train/one_rank.hpp"
 #include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {

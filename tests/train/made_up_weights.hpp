@@ -30,10 +30,9 @@ inline Program training_program(const Model& model, Precision weights) {
 inline std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
   std::vector<ProcessGrid> grids;
   for (std::int64_t x = 1; x <= ranks; ++x) {
-    for (std::int64_t y = 1; y <= ranks; ++y) {
-      for (std::int64_t z = 1; z <= ranks; ++z) {
-        const std::int64_t data = ranks / (x * y * z == 0 ? 1 : x * y * z);
-        if (data >= 1 && x * y * z * data == ranks) grids.emplace_back(x, y, z, data);
+    for (std::int64_t y = 1; y <= ranks / x; ++y) {
+      for (std::int64_t z = 1; z <= ranks / x / y; ++z) {
+        if (ranks % (x * y * z) == 0) grids.emplace_back(x, y, z, ranks / (x * y * z));
       }
     }
   }

@@ -17,6 +17,7 @@
 #include "engine/plan/block_place.hpp"
 #include "engine/reference/lockstep.hpp"
 #include "schedule/order/step.hpp"
+#include "tests/train/made_up_weights.hpp"
 
 namespace fourfold::tests {
 
@@ -185,21 +186,9 @@ struct Referee {
   std::vector<StepResult> steps;
 };
 
-// All grids of so many ranks on one stage, in order.
-inline std::vector<ProcessGrid> grids_of_ranks(std::int64_t ranks) {
-  std::vector<ProcessGrid> grids;
-  for (std::int64_t x = 1; x <= ranks; ++x) {
-    for (std::int64_t y = 1; y <= ranks / x; ++y) {
-      for (std::int64_t z = 1; z <= ranks / x / y; ++z) {
-        if (ranks % (x * y * z) == 0) grids.emplace_back(x, y, z, ranks / (x * y * z));
-      }
-    }
-  }
-  return grids;
-}
-
+// On one stage, in order.
 inline std::vector<ProcessGrid> grids_of_all_ranks() {
-  return grids_of_ranks(size_of(MPI_COMM_WORLD));
+  return grids_of(size_of(MPI_COMM_WORLD));
 }
 
 // All grids of as many ranks with a pipeline of so many stages at most, in order.
@@ -208,7 +197,7 @@ inline std::vector<ProcessGrid> pipelines_of_all_ranks(std::int64_t most_stages)
   std::vector<ProcessGrid> grids;
   for (std::int64_t stages = 2; stages <= std::min(most_stages, ranks); ++stages) {
     if (ranks % stages != 0) continue;
-    for (const ProcessGrid& stage : grids_of_ranks(ranks / stages)) {
+    for (const ProcessGrid& stage : grids_of(ranks / stages)) {
       grids.emplace_back(stage.extent(Axis::x), stage.extent(Axis::y), stage.extent(Axis::z),
                          stage.extent(Axis::data), stages);
     }

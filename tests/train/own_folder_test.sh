@@ -6,42 +6,30 @@ source "${FOURFOLD_SOURCE_DIR:?}/tests/theirs.sh"
 write_small_job "$work" 1
 small=(train --model ./small.toml --data text.txt --ranks 1 --batch 8 --tokens 0)
 
-# refused SENTENCE ARGUMENTS...: status 2 and one sentence.
-refused() {
-  local sentence=$1 said status=0
-  shift
-  said=$("$fourfold" "$@" 2>&1 >/dev/null) || status=$?
-  if [ "$status" -ne 2 ] || [ "$(wc -l <<<"$said")" -ne 1 ] || [[ $said != "fourfold: "*"$sentence"* ]]; then
-    fail "$*: status $status, said: $said; expected: $sentence"
-  fi
+# Three at once, without a folder: three folders, each with its model. Three at once in one folder: one
+# model, and two that say why not.
+# three_at_once ARGUMENTS...: sets whole, how many ended well.
+three_at_once() {
+  local i status jobs=()
+  whole=0
+  for i in 1 2 3; do
+    "$fourfold" "${small[@]}" --steps 3 "$@" >"$i.out" 2>&1 &
+    jobs+=($!)
+  done
+  for i in 1 2 3; do
+    status=0
+    wait "${jobs[i - 1]}" || status=$?
+    if [ "$status" -eq 0 ]; then
+      whole=$((whole + 1))
+    elif [ "$status" -ne 2 ] || ! grep -qE 'is in use by process [0-9]+ on |an earlier run' "$i.out"; then
+      fail "of three at once one ended with $status"
+    fi
+  done
 }
-
-# Three at once, without a folder: three folders, each with its model.
-jobs=()
-for i in 1 2 3; do
-  "$fourfold" "${small[@]}" --steps 1 >"$i.out" 2>&1 &
-  jobs+=($!)
-done
-for job in "${jobs[@]}"; do wait "$job" || fail "one of three runs at once failed: $(cat ./*.out)"; done
-[ "$(find results/train -name step-00000001.json | wc -l)" -eq 3 ] || fail "three runs: $(find results)"
+three_at_once
+if [ "$whole" -ne 3 ] || [ "$(find results/train -name step-00000003.json | wc -l)" -ne 3 ]; then fail "three runs: $(find results)"; fi
 [ "$(find results/train -name .in-use | wc -l)" -eq 0 ] || fail "a folder is not given back"
-
-# Three at once in one folder: one model, and two that say why not.
-jobs=()
-for i in 1 2 3; do
-  "$fourfold" "${small[@]}" --steps 3 --folder one >"$i.out" 2>&1 &
-  jobs+=($!)
-done
-whole=0
-for i in 1 2 3; do
-  status=0
-  wait "${jobs[i - 1]}" || status=$?
-  if [ "$status" -eq 0 ]; then
-    whole=$((whole + 1))
-  elif [ "$status" -ne 2 ] || ! grep -qE 'is in use by process [0-9]+ on |an earlier run' "$i.out"; then
-    fail "of three in one folder one ended with $status: $(cat "$i.out")"
-  fi
-done
+three_at_once --folder one
 [ "$whole" -eq 1 ] || fail "$whole of three runs in one folder ended well"
 [ "$(grep -c '"kind":"run"' one/log.jsonl)" -eq 1 ] || fail "one log tells of several runs"
 
@@ -51,9 +39,10 @@ done
 job=$!
 wait_for live.out "^step .* checkpoint"  # whose files the next ones replace
 engine=$(pgrep -P "$job")
-refused "live is in use by process $engine on $(hostname) since 20" train --resume live --steps 1000001
-refused "live is in use by process $engine on $(hostname) since 20" "${small[@]}" --steps 3 --folder live
-refused "live is in use by process $engine on $(hostname) since 20" "${small[@]}" --steps 3 --log live/log.jsonl --folder next
+in_use="live is in use by process $engine on $(hostname) since 20"
+refused "$in_use" train --resume live --steps 1000001
+refused "$in_use" "${small[@]}" --steps 3 --folder live
+refused "$in_use" "${small[@]}" --steps 3 --log live/log.jsonl --folder next
 kill -9 "$engine"
 wait "$job" && fail "a killed run ended well"
 step=$(find live/checkpoints -name 'step-*.json' | sort | tail -n 1 | sed 's/.*step-0*\([0-9]*\).json/\1/')

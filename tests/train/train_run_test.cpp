@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
-#include "tests/train/few_ranks.hpp"
+#include "tests/train/one_rank.hpp"
 #include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {

@@ -9,6 +9,7 @@
 namespace fourfold::tests {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -35,23 +36,26 @@ struct Ranks {
     seconds += interval;
     return watch.look(signs, interval, asked);
   }
-  // Until something is said or the job is ended; nothing within so many seconds is a failure.
-  Watch::View until_said(double most) {
-    const double began = seconds;
-    while (seconds - began <= most) {
+  // Until something is said or, if `to_end`, the job is ended, for so many seconds at most.
+  Watch::View until(double most, bool to_end) {
+    for (const double began = seconds; seconds - began <= most;) {
       Watch::View view = look();
-      if (!view.sentences.empty() || !view.end.empty()) return view;
+      if (!view.end.empty() || (!to_end && !view.sentences.empty())) return view;
     }
-    ADD_FAILURE() << "nothing is said within " << most << " s";
     return {};
   }
-  Watch::View until_end(double most) {
-    const double began = seconds;
-    while (seconds - began <= most) {
-      Watch::View view = look();
-      if (!view.end.empty()) return view;
+  std::string said(double most) {
+    const std::vector<std::string> sentences = until(most, false).sentences;
+    return sentences.size() == 1 ? sentences[0] : "";
+  }
+  std::string ended(double most) { return until(most, true).end; }
+  // Nobody is named for an hour, and the job goes on.
+  void expect_quiet() {
+    for (int i = 0; i < 1000; ++i) {
+      const Watch::View view = look();
+      ASSERT_THAT(view.sentences, IsEmpty());
+      ASSERT_EQ(view.end, "");
     }
-    return {};
   }
 
   Watch watch;
@@ -67,14 +71,13 @@ TEST(Watch, NamesARankThatIsSilentWithinAMinuteAndEndsTheJobWhenTold) {
   ranks.stopped = 5;
   const double began = ranks.seconds;
 
-  const Watch::View named = ranks.until_said(60.0);
-  const Watch::View ended = ranks.until_end(700.0);
+  const Watch::View named = ranks.until(60.0, false);
 
-  ASSERT_EQ(named.sentences.size(), 1u);
   EXPECT_EQ(named.end, "");
-  EXPECT_THAT(named.sentences[0], HasSubstr("rank 5 on there (process 105), last seen training in "
-                                            "step 7; the job ends in 555 s unless"));
-  EXPECT_THAT(ended.end, HasSubstr("rank 5 on there"));
+  EXPECT_THAT(named.sentences,
+              ElementsAre(HasSubstr("rank 5 on there (process 105), last seen training in step 7; "
+                                    "the job ends in 555 s unless")));
+  EXPECT_THAT(ranks.ended(700.0), HasSubstr("rank 5 on there"));
   EXPECT_NEAR(ranks.seconds - began, 600.0, interval);
 }
 
@@ -82,79 +85,64 @@ TEST(Watch, SaysThatARankGoesOn) {
   Ranks ranks(2);
   ranks.look();
   ranks.stopped = 1;
-  ranks.until_said(60.0);
+  EXPECT_NE(ranks.said(60.0), "");
   ranks.stopped = 99;
 
-  EXPECT_THAT(ranks.look().sentences,
-              ::testing::ElementsAre("rank 1 on here (process 101) goes on"));
-  EXPECT_THAT(ranks.until_end(3600.0).end, IsEmpty());
+  EXPECT_THAT(ranks.look().sentences, ElementsAre("rank 1 on here (process 101) goes on"));
+  EXPECT_EQ(ranks.ended(3600.0), "");
 }
 
-TEST(Watch, NeverEndsAJobThatIsToWait) {
-  Ranks ranks(2, 0.0);
-  ranks.look();
-  ranks.stopped = 0;
-
-  EXPECT_THAT(ranks.until_said(60.0).sentences.at(0), HasSubstr("the job waits on"));
-  EXPECT_THAT(ranks.until_end(100'000.0).end, IsEmpty());
+// Never, where it is to wait; sooner, where it is asked to stop.
+TEST(Watch, EndsAJobWhenItMay) {
+  Ranks waits(2, 0.0);
+  waits.look();
+  waits.stopped = 0;
+  EXPECT_THAT(waits.said(60.0), HasSubstr("the job waits on"));
+  EXPECT_EQ(waits.ended(100'000.0), "");
+  Ranks asked(2);
+  asked.look();
+  asked.stopped = 1;
+  asked.asked = true;
+  EXPECT_THAT(asked.ended(25.0), HasSubstr("asked to stop, and no checkpoint can be written: no "
+                                           "sign of life for"));
 }
 
-TEST(Watch, EndsSoonerWhereTheJobIsAskedToStop) {
-  Ranks ranks(2);
-  ranks.look();
-  ranks.stopped = 1;
-  ranks.asked = true;
+TEST(Watch, TellsAnEndlessLoopByOthersThatWaitAndRanksThatAllWait) {
+  for (const bool all : {false, true}) {
+    Ranks ranks(3);
+    ranks.look();
+    ranks.still = true;
+    ranks.sign(0).waits = ranks.sign(2).waits = true;
+    ranks.sign(1).waits = all;
 
-  EXPECT_THAT(ranks.until_end(25.0).end, HasSubstr("asked to stop, and no checkpoint can be "
-                                                   "written: no sign of life for"));
-}
-
-TEST(Watch, TellsAnEndlessLoopByOthersThatWait) {
-  Ranks ranks(3);
-  ranks.look();
-  ranks.still = true;
-  ranks.sign(0).waits = ranks.sign(2).waits = true;
-
-  const Watch::View named = ranks.until_said(60.0);
-
-  EXPECT_THAT(named.sentences.at(0), HasSubstr("in rank 1 on here (process 101), training in step "
-                                               "7, which others wait for"));
-  EXPECT_THAT(ranks.until_end(600.0).end, HasSubstr("no progress for 6"));
-}
-
-TEST(Watch, TellsRanksThatAllWait) {
-  Ranks ranks(3);
-  ranks.look();
-  ranks.still = true;
-  for (std::size_t i = 0; i < 3; ++i) ranks.sign(i).waits = true;
-
-  EXPECT_THAT(ranks.until_said(60.0).sentences.at(0),
-              HasSubstr("all ranks have waited for one another for"));
+    EXPECT_THAT(ranks.said(60.0),
+                HasSubstr(all ? "all ranks have waited for one another for"
+                              : "in rank 1 on here (process 101), training in step 7, which others "
+                                "wait for"));
+    EXPECT_THAT(ranks.ended(600.0), HasSubstr(all ? "for 6" : "no progress for 6"));
+  }
 }
 
 // Long operations of all ranks, long checkpoints, a late start, ranks that have ended.
 TEST(Watch, NamesNobodyWhoOnlyTakesLong) {
   for (Doing doing : {Doing::starting, Doing::validating, Doing::checkpoint, Doing::sampling}) {
+    SCOPED_TRACE(name(doing));
     Ranks ranks(4, 60.0);
     ranks.look();
     ranks.still = true;
     ranks.sign(0).doing = doing;
     for (std::size_t i = 1; i < 4; ++i) ranks.sign(i).waits = true;
-    for (int i = 0; i < 1000; ++i) {
-      const Watch::View view = ranks.look();
-      ASSERT_THAT(view.sentences, IsEmpty()) << name(doing);
-      ASSERT_EQ(view.end, "") << name(doing);
-    }
+    ranks.expect_quiet();
   }
   Ranks all_work(4, 60.0);
   all_work.still = true;
-  for (int i = 0; i < 1000; ++i) ASSERT_THAT(all_work.look().sentences, IsEmpty());
+  all_work.expect_quiet();
   Ranks some_ended(4, 60.0);
   some_ended.look();
   some_ended.sign(1).doing = Doing::ended;
   some_ended.look();
   some_ended.stopped = 1;
-  for (int i = 0; i < 1000; ++i) ASSERT_THAT(some_ended.look().sentences, IsEmpty());
+  some_ended.expect_quiet();
 }
 
 // Drawn: pauses of any rank shorter than what is named, at any time, and steps as long as they
