@@ -1,12 +1,11 @@
 // Training on a device whose memory nobody but its backend reaches: steps, checkpoints, validation
-// and texts are those of the processor, bit by bit, and what MPI moves is counted on its way
+// and texts are those of the processor, bit by bit; what MPI moves is counted on its way
 // through the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
-#include "tests/pmpi_counter.hpp"
 #include "tests/train/apart_backend.hpp"
 #include "tests/train/bitwise.hpp"
 #include "tests/train/small_run.hpp"
@@ -14,20 +13,7 @@
 namespace fourfold::tests {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::int64_t on_all_ranks(std::int64_t own) {
-  std::int64_t sum = 0;
-  MPI_Allreduce(&own, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
-}
-
-std::int64_t bytes_sent() {
-  std::int64_t sent = 0;
-  for (const auto& [name, traffic] : mpi_traffic()) sent += traffic.sent;
-  return sent;
-}
 
 void expect_the_processors_bits(const Case& what, const Means& means, MemoryReach reach) {
   SCOPED_TRACE(what.grid.str() + " " + name(what.options.precision) + " " + name(means.progress));
@@ -38,67 +24,20 @@ void expect_the_processors_bits(const Case& what, const Means& means, MemoryReac
   EXPECT_EQ(plain.channels.staged_bytes(), 0);
 }
 
+// Also where a thread that moves messages asks it, and where MPI reaches it.
 TEST(ApartDevice, TrainsTheBitsOfTheProcessor) {
   Case what;
+  what.options.precision = Precision::fp32;
   for (const ProcessGrid& grid : some_grids()) {
     what.grid = grid;
-    what.options.precision = Precision::fp32;
     expect_the_processors_bits(what, {}, MemoryReach::device);
   }
   what.grid = some_grids().front();
   what.options.precision = Precision::bf16;
-  expect_the_processors_bits(what, {}, MemoryReach::device);
-}
-
-TEST(ApartDevice, MayBeAskedByAThreadThatMovesMessages) {
-  Case what;
-  what.grid = some_grids().front();
-  what.steps = 1;
-  expect_the_processors_bits(what, {TransportKind::ring, ProgressMode::thread},
-                             MemoryReach::device);
-  expect_the_processors_bits(what, {TransportKind::ring, ProgressMode::tiles}, MemoryReach::device);
-}
-
-TEST(ApartDevice, IsWaitedForBeforeMpiReachesIt) {
-  Case what;
-  what.grid = some_grids().front();
-  expect_the_processors_bits(what, {}, MemoryReach::mpi);
-}
-
-// Every byte of a ring leaves one device and comes to another.
-TEST(ApartDevice, StagesWhatItsRanksSendAndReceive) {
-  for (const ProcessGrid& grid : some_grids()) {
-    Case what;
-    what.grid = grid;
-    ReferenceBackend kernels;
-    ApartBackend backend(kernels);
-    OneRun run(what, {}, backend);
-    const std::int64_t before = run.channels.staged_bytes();
-    reset_mpi_traffic();
-
-    run.step(1);
-
-    const std::int64_t sent = bytes_sent();
-    EXPECT_EQ(on_all_ranks(run.channels.staged_bytes() - before), 2 * on_all_ranks(sent))
-        << grid.str();
-    EXPECT_EQ(sent > 0, grid.size() > 1) << grid.str();
+  for (const ProgressMode mode : {ProgressMode::none, ProgressMode::thread, ProgressMode::tiles}) {
+    expect_the_processors_bits(what, {TransportKind::ring, mode}, MemoryReach::device);
   }
-}
-
-TEST(ApartDevice, RefusesWeightsOfAnother) {
-  Case what;
-  what.grid = {1, 1, 1, world_size()};
-  ReferenceBackend kernels;
-  ApartBackend backend(kernels);
-  OneRun run(what, {}, backend);
-  ReferenceBackend other;
-
-  EXPECT_THAT(refusal([&] {
-                Executor(
-                    what.model, run.schedule, what.sequences,
-                    {run.weights, other, communicators(run.channels, run.schedule.program), {}});
-              }),
-              HasSubstr("weights are in the memory of another device"));
+  expect_the_processors_bits(what, {}, MemoryReach::mpi);
 }
 
 TEST(ApartDevice, WritesTheSameCheckpointAndReadsItBack) {

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/edits.hpp"
 #include "tests/train/file_limit.hpp"
@@ -129,10 +128,6 @@ TEST_F(checkpoint_refusals, a_file_larger_than_may_be_written_leaves_the_older_o
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-std::string hexadecimal(std::uint64_t number) {
-  return fmt::format("{:016x}", number);
-}
-
 // Sound by its checksums, and yet it does not fit: of another version, another model, without a
 // tensor, or with one of another kind.
 class checkpoint_strangers : public testing::Test {
@@ -151,11 +146,7 @@ class checkpoint_strangers : public testing::Test {
   }
 
   // Writes the record with a checksum that fits it.
-  void write_record() {
-    record_.erase("checksum");
-    record_["checksum"] = hexadecimal(checksum(record_.dump()));
-    folder_.write("step-00000020.json", record_.dump(1));
-  }
+  void write_record() { folder_.write("step-00000020.json", with_checksum(record_)); }
 
   // Writes the data with another head of the same length, and a record that fits both.
   void write_head() {
@@ -163,7 +154,7 @@ class checkpoint_strangers : public testing::Test {
     text.resize(head_bytes_ - 8, ' ');
     data_.replace(8, text.size(), text);
     folder_.write("step-00000020.safetensors", data_);
-    record_["head_checksum"] = hexadecimal(checksum(data_.substr(0, head_bytes_)));
+    record_["head_checksum"] = fmt::format("{:016x}", checksum(data_.substr(0, head_bytes_)));
     record_["data_file_bytes"] = data_.size();
     write_record();
   }

@@ -1,20 +1,26 @@
-// Which words training reads: every sequence once an epoch, the same batch on every grid, in an
-// order that does not drift; and which targets count.
+// Which words training reads: every sequence once an epoch, in an order that does not drift; which
+// targets count; and what is said of ranks that read other words, and of files that are read twice.
 #include "engine/train/data/data.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "engine/train/checkpoint/checkpoint_checksum.hpp"
+#include "engine/train/data/repeated_files.hpp"
+#include "engine/train/run/same_data.hpp"
+#include "support/random.hpp"
 #include "tests/golden.hpp"
+#include "tests/train/shared_folder.hpp"
 #include "tests/train/token_files.hpp"
 
 namespace fourfold::tests {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 Model byte_model(std::int64_t sequence) {
@@ -36,33 +42,6 @@ DataOptions options_of(const std::string& file, DataOrder order = DataOrder::shu
   return options;
 }
 
-// The step's words in global order, put together from what the ranks of a grid are given.
-LocalBatch assembled(const Data& data, std::int64_t position, const BatchShare& cut,
-                     std::int64_t sequence) {
-  LocalBatch whole;
-  whole.sequences = cut.sequences;
-  const auto count = static_cast<std::size_t>(cut.sequences * sequence);
-  whole.tokens.assign(count, -1);
-  whole.targets.assign(count, -1);
-  for (std::int64_t rank = 0; rank < cut.grid.size(); ++rank) {
-    BatchShare share_of_rank = cut;
-    share_of_rank.rank = rank;
-    const LocalBatch local = data.training(position, share_of_rank);
-    const std::int64_t line = cut.grid.extent(Axis::z) * cut.grid.extent(Axis::data);
-    const std::int64_t part = cut.sequences / cut.micro_batches / line * sequence;
-    const auto coordinates = cut.grid.coordinates(rank);
-    const std::int64_t place = coordinates[2] + cut.grid.extent(Axis::z) * coordinates[3];
-    for (std::size_t i = 0; i < local.tokens.size(); ++i) {
-      const std::int64_t m = static_cast<std::int64_t>(i) / part;
-      const auto to = static_cast<std::size_t>((m * line + place - m) * part) + i;
-      EXPECT_TRUE(whole.tokens[to] == -1 || whole.tokens[to] == local.tokens[i]);
-      whole.tokens[to] = local.tokens[i];
-      whole.targets[to] = local.targets[i];
-    }
-  }
-  return whole;
-}
-
 TEST(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
   const SharedFolder folder;
   const Data data(options_of(folder.write("a.txt", made_up_text())), byte_model(16));
@@ -81,23 +60,6 @@ TEST(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
   EXPECT_EQ(epochs[1].size(), static_cast<std::size_t>(size));
   EXPECT_NE(epochs[0], epochs[1]) << "every epoch is cut at another place";
   EXPECT_NE(first_of_epoch[0], first_of_epoch[1]);
-}
-
-TEST(data, every_grid_sees_the_same_batch) {
-  const SharedFolder folder;
-  const Data data(options_of(folder.write("a.txt", made_up_text())), byte_model(16));
-
-  for (std::int64_t micro_batches : {1, 2}) {
-    const LocalBatch expected = data.training(24, on_one_rank(16, micro_batches));
-    for (const char* grid :
-         {"2x1x1x1", "1x1x2x1", "1x1x1x2", "1x2x2x2", "2x1x2x2", "1x1x2x4", "1x1x8x1", "1x1x4x2"}) {
-      const BatchShare cut{ProcessGrid::parse(grid), 0, 16, micro_batches};
-      const LocalBatch batch = assembled(data, 24, cut, 16);
-
-      EXPECT_EQ(batch.tokens, expected.tokens) << grid;
-      EXPECT_EQ(batch.targets, expected.targets) << grid;
-    }
-  }
 }
 
 TEST(data, validation_is_the_end_of_every_file_and_never_trained_on) {
@@ -178,6 +140,8 @@ TEST(documents, are_text_whose_prompts_are_left_out) {
   const LocalBatch batch = data.training(0, on_one_rank(1));
 
   EXPECT_TRUE(data.training_leaves_out());
+  EXPECT_EQ(data.description(),
+            "1 text file, 51 bytes to train on, 6000 held out; prompts are left out of the loss");
   EXPECT_EQ(std::string(batch.tokens.begin(), batch.tokens.end()),
             std::string("what is 2?two\0a ", 16));
   std::string targets;
@@ -261,6 +225,113 @@ TEST(data, for_a_seed_and_the_sums_of_checkpoints_are_the_golden_ones) {
   EXPECT_EQ(checksum(values, 5), 0x3159e81a6aa00fe2U);
   EXPECT_EQ(checksum("a text"), 0x36a125529c5e31fbU);
   expect_golden("train_numbers.txt", text);
+}
+
+const Model bytes{"bytes", 1, 8, 2, 8, 256};
+
+// What is said where each rank has a file of its own, as if on a node of its own.
+std::string said_of(const std::vector<std::string>& by_rank) {
+  const SharedFolder folder;
+  const World world;
+  std::vector<std::string> paths;
+  for (const std::string& text : by_rank) {
+    paths.push_back(folder.write(std::to_string(paths.size()) + ".txt", text));
+  }
+  DataOptions options;
+  options.files = {paths[static_cast<std::size_t>(world.rank())]};
+  return refusal([&] { digest_of_all(Data(options, bytes), world); });
+}
+
+TEST(SameData, AreAskedOfAllRanks) {
+  const auto ranks = static_cast<std::size_t>(world_size());
+  std::vector<std::string> texts(ranks, std::string(400, 'x'));
+
+  EXPECT_EQ(said_of(texts), "");
+  if (ranks == 1) return;
+  texts.back()[300] = 'y';
+  EXPECT_THAT(said_of(texts), AllOf(HasSubstr("the data of rank " + std::to_string(ranks - 1) +
+                                              " are not those of rank 0"),
+                                    HasSubstr("as long, but other words")));
+  texts.back() += "a word more";
+  EXPECT_THAT(said_of(texts),
+              HasSubstr("369 words to train on and 42 to validate on, instead of 360 and 40"));
+  if (ranks == 2) return;
+  texts.assign(ranks, std::string(500, 'x'));
+  texts.front() = std::string(400, 'x');
+  EXPECT_THAT(said_of(texts), HasSubstr("the data of ranks 1, 2"));
+}
+
+TEST(SameData, AreAskedOfRanksThatShareSequencesInEveryStep) {
+  const ProcessGrid grid(2, 1, 2, 2);  // ranks 0 and 1, 2 and 3, ... have the same words
+  std::vector<double> told{1, 1, 2, 2, 3, 3, 4, 4};
+
+  EXPECT_EQ(refusal([&] { expect_same_words(told, grid); }), "");
+  told[5] = 7;
+  EXPECT_THAT(refusal([&] { expect_same_words(told, grid); }),
+              HasSubstr("rank 5 read other words than rank 4"));
+  const LocalBatch one{1, {1, 2}, {2, 3}}, other{1, {1, 2}, {2, 4}};
+  EXPECT_EQ(fingerprint(one), fingerprint(one));
+  EXPECT_NE(fingerprint(one), fingerprint(other));
+}
+
+TEST(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
+  const SharedFolder folder;
+  const std::string one = folder.write("one.txt", std::string(100, 'a'));
+  const std::string same = folder.write("same.txt", std::string(100, 'a'));
+  const std::string other = folder.write("other.txt", std::string(100, 'b'));
+  const std::string longer = folder.write("longer.txt", std::string(101, 'a'));
+  if (world_rank() == 0) std::filesystem::create_symlink(one, folder.file("link.txt"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  const std::string link = folder.file("link.txt");
+  struct Row {
+    std::vector<std::string> training, validation;
+    std::string sentence;
+  };
+  for (const Row& row : std::vector<Row>{
+           {{one, other, longer}, {}, ""},
+           {{other}, {longer}, ""},
+           {{one, other, one}, {}, one + " is trained on twice"},
+           {{one, link}, {}, link + " is trained on twice: it is " + one},
+           {{one, same}, {other}, same + " is trained on twice: it holds what " + one + " holds"},
+           {{other, one},
+            {same},
+            same + " is validated on, and trained on as well: it holds what " + one + " holds"},
+           {{one}, {one}, one + " is validated on, and trained on as well"},
+           {{one}, {other, other}, other + " is validated on twice"},
+           {{other, longer},
+            {one},
+            one + " is validated on, and trained on as well: it is a part of " + longer},
+           {{one, other},
+            {longer},
+            longer + " is validated on, and trained on, in part: it holds all of " + one}}) {
+    DataOptions options;
+    options.files = row.training;
+    options.validation_files = row.validation;
+    const std::vector<std::string> said = repeated_files(Data(options, bytes));
+    EXPECT_EQ(said.empty() ? "" : said.front(), row.sentence);
+    EXPECT_LE(said.size(), 1U);
+  }
+}
+
+// Wherever the part begins and ends, also where the whole is read in pieces; and with a word that
+// differs it is none.
+TEST(RepeatedFiles, FindPartsWhereverTheyStand) {
+  const SharedFolder folder;
+  constexpr std::size_t words = 2'500'000, read_at_once = 1 << 20;
+  std::string text(words, ' ');
+  for (std::size_t i = 0; i < words; ++i) {
+    text[i] = static_cast<char>('a' + random_at(7, 0, i) % 20);
+  }
+  DataOptions options;
+  options.files = {folder.write("whole.txt", text)};
+  for (const std::size_t begin : {std::size_t{0}, read_at_once - 10, words - 3000}) {
+    for (const bool changed : {false, true}) {
+      std::string part = text.substr(begin, 3000);
+      if (changed) part.back() = '!';
+      options.validation_files = {folder.write("part.txt", part)};
+      EXPECT_EQ(repeated_files(Data(options, bytes)).size(), changed ? 0U : 1U) << begin;
+    }
+  }
 }
 
 }  // namespace

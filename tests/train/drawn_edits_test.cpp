@@ -20,7 +20,6 @@
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "tests/train/foreign_models.hpp"
-#include "tests/train/one_rank.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -80,23 +80,6 @@ TEST(ForeignLayout, EachEntryOfAConfigMeansWhatItSays) {
   }
 }
 
-// By hand: the keys of GPT-2 and of Llama that say each field.
-TEST(ForeignLayout, EachFieldOfAModelHasItsKey) {
-  const auto field = [](json config, const char* key, const json& value, const char* name) {
-    config[key] = value;
-    return values_of(model_of_config(config, "the model")).at(name);
-  };
-  EXPECT_EQ(field(gpt2(), "n_layer", 3, "layers"), 3);
-  EXPECT_EQ(field(gpt2(), "n_embd", 16, "hidden"), 16);
-  EXPECT_EQ(field(gpt2(), "n_head", 2, "heads"), 2);
-  EXPECT_EQ(field(gpt2(), "n_positions", 32, "sequence"), 32);
-  EXPECT_EQ(field(gpt2(), "vocab_size", 13, "vocabulary"), 13);
-  EXPECT_EQ(field(llama(), "num_hidden_layers", 3, "layers"), 3);
-  EXPECT_EQ(field(llama(), "num_attention_heads", 8, "heads"), 8);
-  EXPECT_EQ(field(llama(), "max_position_embeddings", 32, "sequence"), 32);
-  EXPECT_EQ(field(llama(), "rope_theta", 1e6, "rotary_base"), 1e6);
-}
-
 // With any other word of any field, it is of neither family or its configuration says the word.
 TEST(ForeignLayout, AModelIsRefusedOrItsConfigMeansIt) {
   int refused = 0, written = 0;

@@ -14,7 +14,7 @@ namespace fourfold::tests {
 
 // Every element is what `number` says next.
 template <typename Number>
-Matrices matrices_of(const Model& model, const Number& number) {
+Matrices matrices_of(const Model& model, Number number) {
   Matrices matrices;
   for (const ForeignTensor& tensor : foreign_tensors(model, "")) {
     WholeMatrix& matrix = matrices[tensor.matrix];

@@ -1,6 +1,5 @@
 // Checkpoints whose records somebody has edited and given fitting checksums: whatever an entry
 // says, what is outside the folder and what is not ours in it stays, and a refusal is one sentence.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/checkpoint_record.hpp"
@@ -16,7 +14,6 @@
 #include "engine/train/checkpoint/resume.hpp"
 #include "tests/edits.hpp"
 #include "tests/train/made_up_weights.hpp"
-#include "tests/train/one_rank.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -25,16 +22,6 @@ namespace files = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string hexadecimal(std::uint64_t number) {
-  return fmt::format("{:016x}", number);
-}
-
-std::string with_checksum(json record) {
-  record.erase("checksum");
-  record["checksum"] = hexadecimal(checksum(record.dump()));
-  return record.dump(1);
-}
 
 // Content and time of the last change of everything below a folder.
 std::map<std::string, std::string> state_of(const std::string& folder) {
@@ -150,33 +137,14 @@ class ForgedRecords : public OneRank {
 
 // What an entry of any kind is replaced by.
 std::vector<json> values(const std::string& outside) {
-  std::vector<json> all{nullptr,
-                        true,
-                        "",
-                        -1,
-                        0,
-                        INT64_MAX,
-                        INT64_MIN,
-                        UINT64_MAX,
-                        std::int64_t{4'000'000'000'000'000'000},
-                        1e300,
-                        -0.5,
-                        json::array(),
-                        json::object(),
-                        json::array({1}),
-                        json{{"--log", 7}},
-                        "text"};
-  for (const std::string& word :
-       {outside, outside + "/precious.safetensors", std::string("../precious.safetensors"),
-        std::string("../theirs/precious.safetensors"), std::string("."), std::string(".."),
-        std::string("-rf"), std::string("a\nb"), std::string("\x1b[2J"), std::string(300, 'x'),
-        std::string("data.safetensors"), std::string("notes.txt"),
-        std::string("step-best.safetensors"), std::string("step-1000.safetensors"),
-        std::string("step-00000020.safetensors"), std::string("ffffffffffffffff"),
-        std::string("$(touch X)")}) {
-    all.emplace_back(word);
-  }
-  all.push_back(json::array({outside + "/precious.safetensors"}));
+  std::vector<json> all = json::parse(R"([
+    null, true, "", -1, 0, 9223372036854775807, -9223372036854775808, 18446744073709551615,
+    4000000000000000000, 1e300, -0.5, [], {}, [1], {"--log": 7}, "text", "../precious.safetensors",
+    "../theirs/precious.safetensors", ".", "..", "-rf", "a\nb", "\u001b[2J", "data.safetensors",
+    "notes.txt", "step-best.safetensors", "step-1000.safetensors", "step-00000020.safetensors",
+    "ffffffffffffffff", "$(touch X)"])");
+  const std::string theirs = outside + "/precious.safetensors";
+  all.insert(all.end(), {outside, theirs, std::string(300, 'x'), json::array({theirs})});
   return all;
 }
 
@@ -211,44 +179,38 @@ TEST_F(ForgedRecords, SLOW_OfAnyEntryHarmNothing) {
 }
 
 TEST_F(ForgedRecords, OutOfRangeSayWhatWouldBeRight) {
-  const auto said = [&](const char* place, const json& value) {
-    json record = record_;
-    record[json::json_pointer(place)] = value;
-    return lived_through(record).front();
+  const char* const no_whole = "[-1, 9223372036854775807, \"1\", 1.5, 18446744073709551615]";
+  struct Row {
+    const char *place, *values, *sentence;
   };
-  for (const json& value : {json(-1), json(INT64_MAX), json("1"), json(1.5), json(UINT64_MAX)}) {
-    EXPECT_THAT(said("/position", value),
-                HasSubstr("is damaged: 'position' must be a whole number from 0 to"));
+  for (const Row& row : std::vector<Row>{
+           {"/position", no_whole, "is damaged: 'position' must be a whole number from 0 to"},
+           {"/step", "[4000000000000000000]",
+            "'step' must be a whole number from 0 to 1000000000000"},
+           {"/serial", "[-1]", "'serial' must be a whole number from 0 to"},
+           {"/seed", "[-1]", "'seed' must be a whole number, 0 or more"},
+           {"/trainer/trained_seconds", "[null, -1.0]",
+            "'trained_seconds' must be a number from 0 to 1e+12"},
+           {"/trainer/trained_seconds", "[3]", "accepted"},
+           {"/data_file", "[\"/etc/passwd\"]",
+            "must be the name of a file in the same folder, but it has a '/'"},
+           {"/data_file", "[\"..\"]", "but it begins with a dot"},
+           {"/head_checksum", "[\"-1\"]", "must be of 16 hexadecimal digits"},
+           {"/trainer/typed/--batch", "[\"8\"]", "'typed' must have a list of words for each flag"},
+           {"/trainer/kernels/0/m", "[-8]", "'m' must be a whole number from 0 to"},
+           {"/model/heads", "[5]", "is damaged: of its model, "},
+           {"/trainer/warm_up/steps", no_whole,
+            "is damaged: 'steps' must be a whole number from 0 to"},
+           {"/trainer/warm_up/seconds", "[-1.0, 1e308, \"0.5\", []]",
+            "is damaged: 'seconds' must be a number from 0 to 1e+12"},
+           {"/trainer/warm_up", "[null, 7, [4, 0.5]]",
+            "is damaged: 'warm_up' must be an object"}}) {
+    for (const json& value : json::parse(row.values)) {
+      json record = record_;
+      record[json::json_pointer(row.place)] = value;
+      EXPECT_THAT(lived_through(record).front(), HasSubstr(row.sentence)) << row.place << value;
+    }
   }
-  EXPECT_THAT(said("/step", 4'000'000'000'000'000'000),
-              HasSubstr("'step' must be a whole number from 0 to 1000000000000"));
-  EXPECT_THAT(said("/serial", -1), HasSubstr("'serial' must be a whole number from 0 to"));
-  EXPECT_THAT(said("/seed", -1), HasSubstr("'seed' must be a whole number, 0 or more"));
-  EXPECT_THAT(said("/trainer/trained_seconds", nullptr),
-              HasSubstr("'trained_seconds' must be a number from 0 to 1e+12"));
-  EXPECT_THAT(said("/trainer/trained_seconds", -1.0), HasSubstr("'trained_seconds' must be"));
-  EXPECT_THAT(said("/data_file", "/etc/passwd"),
-              HasSubstr("'data_file' must be the name of a file in the same folder, but it has a "
-                        "'/'"));
-  EXPECT_THAT(said("/data_file", ".."), HasSubstr("but it begins with a dot"));
-  EXPECT_THAT(said("/head_checksum", "-1"), HasSubstr("must be of 16 hexadecimal digits"));
-  EXPECT_THAT(said("/trainer/typed/--batch", "8"),
-              HasSubstr("'typed' must have a list of words for each flag"));
-  EXPECT_THAT(said("/trainer/kernels/0/m", -8), HasSubstr("'m' must be a whole number from 0 to"));
-  EXPECT_THAT(said("/model/heads", 5), HasSubstr("is damaged: of its model, "));
-  for (const json& value : {json(-1), json("4"), json(1.5), json(INT64_MAX), json(nullptr)}) {
-    EXPECT_THAT(said("/trainer/warm_up/steps", value),
-                HasSubstr("is damaged: 'steps' must be a whole number from 0 to"));
-  }
-  for (const json& value : {json(-1.0), json(1e308), json("0.5"), json::array()}) {
-    EXPECT_THAT(said("/trainer/warm_up/seconds", value),
-                HasSubstr("is damaged: 'seconds' must be a number from 0 to 1e+12"));
-  }
-  for (const json& value : {json(nullptr), json(7), json::array({4, 0.5})}) {
-    EXPECT_THAT(said("/trainer/warm_up", value),
-                HasSubstr("is damaged: 'warm_up' must be an object"));
-  }
-  EXPECT_EQ(said("/trainer/trained_seconds", 3), "accepted");
 }
 
 // What each entry may be alone contradicts another.
@@ -258,18 +220,20 @@ TEST_F(ForgedRecords, ThatContradictThemselvesAreRefused) {
     record.merge_patch(patch);
     return lived_through(record).front();
   };
+  const std::string damaged = "is damaged: '";
   EXPECT_THAT(said({{"step", 0}}),
-              HasSubstr("is damaged: 'position' is 160, but step 0 has read nothing"));
+              HasSubstr(damaged + "position' is 160, but step 0 has read nothing"));
   EXPECT_THAT(said({{"position", std::int64_t{1} << 48}}),
-              HasSubstr("is damaged: 'position' is 281474976710656, more than 10 steps can have"));
+              HasSubstr(damaged + "position' is 281474976710656, more than 10 steps can have"));
   EXPECT_THAT(said({{"trainer", {{"trained_seconds", 0.25}}}}),
-              HasSubstr("is damaged: 'warm_up' took longer than all steps, which took 0.25 s"));
+              HasSubstr(damaged + "warm_up' took longer than all steps, which took 0.25 s"));
   EXPECT_THAT(said({{"trainer", {{"trained_seconds", nullptr}}}}), HasSubstr("took longer than"));
-  EXPECT_EQ(said({{"step", 0}, {"position", 0}}), "accepted");
-  EXPECT_EQ(said({{"position", 0}}), "accepted");  // other data, from their beginning
-  // It went back to its beginning, and reads on.
-  EXPECT_EQ(said({{"step", 0}, {"trainer", {{"typed", {{"--bad-steps", {"rewind"}}}}}}}),
-            "accepted");
+  for (const json& patch :
+       {json{{"step", 0}, {"position", 0}},
+        json{{"position", 0}},  // other data, from their beginning
+        json{{"step", 0}, {"trainer", {{"typed", {{"--bad-steps", {"rewind"}}}}}}}}) {  // went back
+    EXPECT_EQ(said(patch), "accepted") << patch;
+  }
 }
 
 // A pipe, a device or a folder with the newest name does not hold up the newest that is whole.
@@ -312,10 +276,10 @@ TEST_F(ForgedRecords, ThatAreNoPlainFilesAreLeftOut) {
 // A killed write leaves drafts; one in the middle of its renames, data that only a draft speaks of.
 TEST_F(ForgedRecords, OfDraftsSweepNothingButOurOwnData) {
   const std::string mark = ".0123456789abcdef.fourfold-draft";
-  for (const std::string& data :
-       {folder_.file("theirs/precious.safetensors"), std::string("../precious.safetensors"),
-        std::string("step-best.safetensors"), std::string("step-1000.safetensors"),
-        std::string("notes.txt"), std::string("step-00000020.safetensors")}) {
+  for (const std::string& data : std::vector<std::string>{
+           folder_.file("theirs/precious.safetensors"), "../precious.safetensors",
+           "step-best.safetensors", "step-1000.safetensors", "notes.txt",
+           "step-00000020.safetensors"}) {
     json record = record_;
     record["data_file"] = data;
     folder_.write("run/step-00000030.json" + mark, with_checksum(record));

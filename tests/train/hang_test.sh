@@ -36,13 +36,10 @@ for which in head tail alone all; do
   if [ $which = alone ]; then count=1; fi
   saving $which $count --hang-timeout 4
   case $which in
-    head | tail) stop_ranks $which $which -n 1 ;;
-    *) stop_ranks $which cat ;;
-  esac
-  case $which in
-    all) who="$(named 0 "${stopped% *}"), $(named 1 "${stopped#* }")" ;;
-    tail) who=$(named 1 "$stopped") ;;
-    *) who=$(named 0 "$stopped") ;;
+    head) stop_ranks head head -n 1 && who=$(named 0 "$stopped") ;;
+    tail) stop_ranks tail tail -n 1 && who=$(named 1 "$stopped") ;;
+    alone) stop_ranks alone cat && who=$(named 0 "$stopped") ;;
+    all) stop_ranks all cat && who="$(named 0 "${stopped% *}"), $(named 1 "${stopped#* }")" ;;
   esac
   wait_for $which.err "^fourfold: no sign of life for [0-9]+ s from $who, last seen [a-z ]+ in step [0-9]+; the job ends in [0-9]+ s unless that changes"
   ended 2 $which
@@ -53,17 +50,14 @@ for which in head tail alone all; do
 done
 
 # Goes on: said, and nothing else happens.
-for count in 1 2; do
-  name=on-$count
-  saving $name $count --hang-timeout 20
-  stop_ranks $name tail -n 1
-  wait_for $name.err "the job ends in"
-  kill -CONT "$stopped"
-  wait_for $name.err "^fourfold: $(named $((count - 1)) "$stopped") goes on$"
-  kill -TERM "$job"
-  ended 130 $name
-  grep -q "^asked to stop: step" $name.out || fail "a rank that went on left no checkpoint"
-done
+saving on 2 --hang-timeout 20
+stop_ranks on tail -n 1
+wait_for on.err "the job ends in"
+kill -CONT "$stopped"
+wait_for on.err "^fourfold: $(named 1 "$stopped") goes on$"
+kill -TERM "$job"
+ended 130 on
+grep -q "^asked to stop: step" on.out || fail "a rank that went on left no checkpoint"
 
 # Waits for ever, but a request to stop is heeded: what stands goes on for that, be it a rank, the only
 # one, mpirun or all of them.

@@ -12,7 +12,7 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/hostile_names.hpp"
-#include "tests/train/one_rank.hpp"
+#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -93,30 +93,34 @@ TEST_F(Header, HasNoLineThatANameMadeUp) {
 }
 
 TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
+  const auto with = [](const FieldValues& options) {
+    return [options](TrainSettings& s, RunFacts&) { step_fields().set(s.options, options); };
+  };
+  const auto resumed = [](const LearningRate& rate, const RunLength& length, std::int64_t step,
+                          double seconds) {
+    return [=](TrainSettings& s, RunFacts& f) {
+      s.resume = "earlier";
+      s.learning_rate = rate;
+      s.length = length;
+      f.step = step;
+      f.trained_seconds = seconds;
+    };
+  };
   using Change = std::function<void(TrainSettings & settings, RunFacts & facts)>;
+  const LearningRate falls{.peak = 1e-3, .last_part = 0.0, .warm_up_steps = 0},
+      warms_up{.peak = 1e-3, .last_part = 1.0, .warm_up_steps = 10};
   const std::vector<std::pair<const char*, Change>> changes{
-      {"ZeRO", [](auto& s, auto&) { s.options.zero = 2; }},
-      {"buckets along data", [](auto& s, auto&) { s.options.data_bucket = 1000; }},
+      {"ZeRO", with({{"zero", std::int64_t{2}}})},
+      {"buckets along data", with({{"data_bucket", std::int64_t{1000}}})},
       {"an optimizer on the host",
-       [](auto& s, auto&) {
-         s.options.offload_bucket = 2000;
-         s.options.data_bucket = 1000;
-       }},
-      {"inputs of blocks on the host",
-       [](auto& s, auto&) { s.options.offload_activations = true; }},
-      {"sequence parallel", [](auto& s, auto&) { s.options.sequence_parallel = true; }},
-      {"cut messages", [](auto& s, auto&) { s.options.cut_messages = true; }},
-      {"a limit in flight, and more",
-       [](auto& s, auto&) {
-         s.options.order = PipelineOrder::message_driven;
-         s.options.pipeline_limit = 3;
-         s.options.zero = 1;
-       }},
-      {"chunks",
-       [](auto& s, auto&) {
-         s.options.order = PipelineOrder::interleaved;
-         s.options.chunks = 2;
-       }},
+       with({{"offload_bucket", std::int64_t{2000}}, {"data_bucket", std::int64_t{1000}}})},
+      {"inputs of blocks on the host", with({{"offload_activations", true}})},
+      {"sequence parallel", with({{"sequence_parallel", true}})},
+      {"cut messages", with({{"cut_messages", true}})},
+      {"a limit in flight, and more", with({{"order", "message-driven"},
+                                            {"pipeline_limit", std::int64_t{3}},
+                                            {"zero", std::int64_t{1}}})},
+      {"chunks", with({{"order", "interleaved"}, {"chunks", std::int64_t{2}}})},
       {"one stage",
        [](auto& s, auto&) {
          s.grid = ProcessGrid(2, 1, 3, 1);
@@ -132,8 +136,7 @@ TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
          s.options.precision = Precision::fp32;
          s.options.attention = AttentionKernel::unfused;
          s.options.recompute = Recompute::none;
-         s.options.overlap.reduce_scatter = false;
-         s.options.overlap.all_gather = false;
+         s.options.overlap.reduce_scatter = s.options.overlap.all_gather = false;
        }},
       {"a block of another shape",
        [](auto& s, auto&) {
@@ -151,26 +154,9 @@ TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
       {"minutes", [](auto& s, auto&) { s.length = {.steps = 0, .minutes = 1.5}; }},
       {"both limits", [](auto& s, auto&) { s.length = {.steps = 1, .minutes = 30}; }},
       {"a start from weights", [](auto& s, auto&) { s.start_from = "earlier"; }},
-      {"a resume by steps",
-       [](auto& s, auto& f) {
-         s.resume = "earlier";
-         s.learning_rate = {.peak = 1e-3, .last_part = 0.0, .warm_up_steps = 0};
-         f.step = 60;
-       }},
-      {"a resume by minutes",
-       [](auto& s, auto& f) {
-         s.resume = "earlier";
-         s.length = {.steps = 0, .minutes = 2};
-         s.learning_rate = {.peak = 1e-3, .last_part = 0.0, .warm_up_steps = 0};
-         f.step = 60;
-         f.trained_seconds = 60.0;
-       }},
-      {"a resume while it warms up",
-       [](auto& s, auto& f) {
-         s.resume = "earlier";
-         s.learning_rate = {.peak = 1e-3, .last_part = 1.0, .warm_up_steps = 10};
-         f.step = 4;
-       }},
+      {"a resume by steps", resumed(falls, usual().length, 60, 0.0)},
+      {"a resume by minutes", resumed(falls, {.steps = 0, .minutes = 2}, 60, 60.0)},
+      {"a resume while it warms up", resumed(warms_up, usual().length, 4, 0.0)},
       {"changes",
        [](auto& s, auto&) {
          s.changes = {"--seed 1 instead of 2", "--batch 3"};

@@ -14,7 +14,6 @@
 #include "engine/train/run/sound.hpp"
 #include "schedule/order/step.hpp"
 #include "support/random.hpp"
-#include "tests/train/one_rank.hpp"
 #include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
@@ -223,24 +222,6 @@ TEST_F(RunsWithBadSteps, AreForgivenOnlyBySoundStepsBeyondAllBefore) {
   }
 }
 
-TEST_F(RunsWithBadSteps, ThatDoNotComeChangeNoBit) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(0));
-  settings.length.steps = 5;
-  const TrainOutcome plain = train_model(settings, world);
-  for (const BadSteps what : {BadSteps::skip, BadSteps::rewind}) {
-    settings.bad_steps = what;
-    settings.optimizer.largest_norm = 1e9;
-    settings.folder = folder.file(name(what));
-
-    const TrainOutcome outcome = train_model(settings, world);
-
-    EXPECT_EQ(outcome.losses, plain.losses);
-    EXPECT_EQ(outcome.validation_loss, plain.validation_loss);
-  }
-}
-
 TEST_F(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
   const SharedFolder folder;
   World world;
@@ -285,38 +266,6 @@ TEST_F(CheckpointsOfLongRuns, AreWrittenByTheClockUnlessRefused) {
   EXPECT_EQ(saved_at(0.0), std::vector<std::int64_t>{6});
   EXPECT_EQ(saved_at(TrainSettings{}.checkpoint_minutes), std::vector<std::int64_t>{6});
   EXPECT_EQ(TrainSettings{}.checkpoint_minutes, 30.0);
-}
-
-// The newest is damaged only where no whole one is of a later step.
-TEST_F(CheckpointsOfLongRuns, ThatAreDamagedAndOlderDoNotEndAResume) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(0));
-  settings.length.steps = 4;
-  settings.checkpoint_every = 1;
-  settings.keep_checkpoints = 4;
-  train_model(settings, world);
-  for (const std::int64_t hurt : {1, 3, 4}) {
-    const std::string path = fmt::format("{}/step-{:08}.json", checkpoints_of(settings), hurt);
-    const std::string before = content_of(path);
-    folder.write(fmt::format("run/checkpoints/step-{:08}.json", hurt), before.substr(0, 100));
-    TrainSettings rest = settings;
-    rest.resume = checkpoints_of(settings);
-    rest.length.steps = 5;
-    rest.folder = folder.file(fmt::format("after-{}", hurt));
-
-    const std::string sentence = refusal([&] { train_model(rest, world); });
-
-    if (hurt == 4) {
-      EXPECT_THAT(sentence, HasSubstr("step-00000003.json is whole and can be used instead"));
-    } else {
-      EXPECT_EQ(sentence, "");
-    }
-    const std::vector<UnreadCheckpoint> left_out = left_out_checkpoints(checkpoints_of(settings));
-    ASSERT_EQ(left_out.size(), 1U);
-    EXPECT_EQ(left_out.front().path + ": " + left_out.front().why, path + ": it is damaged");
-    folder.write(fmt::format("run/checkpoints/step-{:08}.json", hurt), before);
-  }
 }
 
 // The count is that of the files; so many, and the one that is being written, are there at once.

@@ -2,12 +2,16 @@
 // them between grids.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "engine/initial_weights.hpp"
 #include "engine/plan/block_place.hpp"
 #include "engine/train/checkpoint/checkpoint.hpp"
+#include "engine/train/checkpoint/checkpoint_checksum.hpp"
 #include "engine/weights.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/host.hpp"
@@ -95,6 +99,13 @@ inline TrainingState made_up_state(std::int64_t step) {
   state.seed = 0xfedcba9876543210U;
   state.trainer = {{"learning_rate", 3e-4}, {"kernels", {"onednn nn", "openblas nt"}}};
   return state;
+}
+
+// A record's text with a checksum that fits what it says.
+inline std::string with_checksum(nlohmann::json record) {
+  record.erase("checksum");
+  record["checksum"] = fmt::format("{:016x}", checksum(record.dump()));
+  return record.dump(1);
 }
 
 }  // namespace fourfold::tests

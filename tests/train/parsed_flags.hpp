@@ -2,7 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,23 @@
 namespace fourfold::tests {
 
 using Words = std::vector<std::string>;
+
+// Of a line, between blanks.
+inline Words words_of(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// Of a table whose rows end with a line or with '|', each row's words.
+inline std::vector<Words> rows_of(std::string table) {
+  std::ranges::replace(table, '\n', '|');
+  std::vector<Words> rows;
+  std::istringstream cells(table);
+  for (std::string row; std::getline(cells, row, '|');) {
+    if (const Words words = words_of(row); !words.empty()) rows.push_back(words);
+  }
+  return rows;
+}
 
 struct Parsed {
   explicit Parsed(const Words& words) {

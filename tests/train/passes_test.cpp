@@ -14,7 +14,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/drawn_steps.hpp"
-#include "tests/train/one_rank.hpp"
+#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -1,8 +1,7 @@
 // Pipelines on real ranks equal the referee bit by bit, in every order, with messages posted ahead
-// or not, over every transport and on a device whose memory MPI does not reach.
+// or not, over every transport.
 #include <gtest/gtest.h>
 
-#include "tests/train/apart_backend.hpp"
 #include "tests/train/bitwise.hpp"
 
 namespace fourfold::tests {
@@ -93,14 +92,46 @@ TEST(Pipelines, EqualTheRefereeInEveryProgressMode) {
   expect_bitwise_equal(all);
 }
 
-TEST(Pipelines, TrainTheSameBitsOnADeviceOfItsOwnMemory) {
-  for (const Case& what : some_pipelines()) {
-    SCOPED_TRACE(described(what));
-    ReferenceBackend kernels, plain_backend;
-    ApartBackend apart_backend(kernels);
-    OneRun plain(what, {}, plain_backend), apart(what, {}, apart_backend);
-    expect_same_bits(apart, plain);
-    EXPECT_GT(apart.channels.staged_bytes(), 0);
+// The forward pass alone, on the weights that are being trained, has the loss that the next step
+// reports: on one stage, and through all stages of a pipeline.
+TEST(ExecutorEvaluation, SharesTheWeightsThatAreTrained) {
+  std::vector<ProcessGrid> grids = some_grids();
+  for (const ProcessGrid& grid : pipelines_of_all_ranks(8)) grids.push_back(grid);
+  std::int64_t number_of_grid = 0;
+  for (const ProcessGrid& grid : grids) {
+    SCOPED_TRACE(grid.str());
+    const std::int64_t stages = grid.extent(Axis::pipe);
+    Case what;
+    what.grid = grid;
+    what.options.precision = Precision::fp32;
+    if (stages > 1) {
+      what.options.recompute = Recompute::none;
+      what.options.micro_batches = stages;
+      if (number_of_grid++ % 2 == 0) {
+        what.options.order = PipelineOrder::interleaved;
+        what.options.chunks = 2;
+      }
+      what.model.layers = stages * what.options.chunks + 1;
+    }
+    Case whole = what;
+    whole.options.micro_batches = 1;
+    ReferenceBackend backend;
+    OneRun run(what, {}, backend);
+    const Stage stage = stage_of(grid, run.rank);
+    const Schedule forward =
+        issue(record_evaluation(what.model, what.options, stage), what.options);
+    Executor evaluation(what.model, forward, what.sequences,
+                        {run.weights, backend, communicators(run.channels, forward.program), {}});
+    for (std::int64_t number = 1; number <= 2; ++number) {
+      const Batch batch = batch_of(what, number);
+
+      const ExecutedStep evaluated = evaluation.step(local_batch(batch, whole, run.rank), {}, 0);
+      const ExecutedStep trained = run.step(number);
+
+      EXPECT_EQ(evaluated.gradient_norm, 0.0);
+      EXPECT_EQ(evaluation.logits().data != nullptr, stage.last());
+      EXPECT_NEAR(evaluated.loss, trained.loss, stages > 1 ? 1e-5 * trained.loss : 0.0);
+    }
   }
 }
 

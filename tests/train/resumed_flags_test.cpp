@@ -1,7 +1,5 @@
 // What a resumed run goes on with of the flags of the run before, which of a checkpoint's it never
 // takes, and what it is told of those that are not as they were.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +7,8 @@
 
 #include "engine/train/checkpoint/resume.hpp"
 #include "tests/refusal.hpp"
-#include "tests/train/one_rank.hpp"
 #include "tests/train/parsed_flags.hpp"
+#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -19,27 +17,9 @@ using Resumed = OneRank;
 
 // A value that the flag takes.
 std::string value_for(const std::string& flag) {
-  for (const char* value : {"7",
-                            "0.5",
-                            "16",
-                            "1",
-                            "on",
-                            "x=2",
-                            "full",
-                            "gpipe",
-                            "wsd",
-                            "skip",
-                            "sequential",
-                            "bf16",
-                            "fp8-current",
-                            "oar",
-                            "window",
-                            "none",
-                            "keep",
-                            "accumulated",
-                            "beside-backward",
-                            "data,x,y,z,pipe",
-                            "unfused"}) {
+  for (const std::string& value :
+       words_of("7 0.5 16 1 on x=2 full gpipe wsd skip sequential bf16 fp8-current oar window none "
+                "keep accumulated beside-backward data,x,y,z,pipe unfused")) {
     if (said_of({flag + "=" + value}, [](const Parsed&) {}) == "accepted") return value;
   }
   return "no value";
@@ -158,59 +138,46 @@ TEST_F(Resumed, OtherDataIsAskedForByTheFlagsOfTheDataAlone) {
 
 TEST_F(Resumed, ARunHearsWhatIsNotAsItWas) {
   struct Row {
-    Words before, now, said;
+    const char *before, *now;
+    Words said;
   };
-  for (const Row& row :
-       std::vector<Row>{{{"--learning-rate=0.004"}, {"--learning-rate=4e-3"}, {}},
-                        {{}, {"--learning-rate", "2e-3", "--batch=16"}, {}},
-                        {{"--batch", "8"},
-                         {"--batch", "4", "--steps", "90", "--grid", "1x1x1x1"},
-                         {"--batch 4 instead of 8", "--steps 90 instead of the default length"}},
-                        {{},
-                         {"--seed", "7", "--precision", "bf16"},
-                         {"--seed 7 instead of 1", "--precision bf16 instead of fp32"}},
-                        {{}, {"--data", "a.txt"}, {"--data a.txt instead of the default"}},
-                        {{"--data=1e1"}, {"--data=10", "11"}, {"--data 10 11 instead of 1e1"}},
-                        {{"--data", "a", "b"}, {"--data", "a", "b"}, {}},
-                        {{"--data", "a", "b"}, {"--data", "b", "a"}, {"--data b a instead of a b"}},
-                        {{"--validation-data=a"},
-                         {"--validation-data=b"},
-                         {"--validation-data b instead of a"}}}) {
-    EXPECT_EQ(changes(row.before, row.now), row.said);
+  for (const Row& row : std::vector<Row>{
+           {"--learning-rate=0.004", "--learning-rate=4e-3", {}},
+           {"", "--learning-rate 2e-3 --batch=16", {}},
+           {"--batch 8",
+            "--batch 4 --steps 90 --grid 1x1x1x1",
+            {"--batch 4 instead of 8", "--steps 90 instead of the default length"}},
+           {"",
+            "--seed 7 --precision bf16",
+            {"--seed 7 instead of 1", "--precision bf16 instead of fp32"}},
+           {"", "--data a.txt", {"--data a.txt instead of the default"}},
+           {"--data=1e1", "--data=10 11", {"--data 10 11 instead of 1e1"}},
+           {"--data a b", "--data a b", {}},
+           {"--data a b", "--data b a", {"--data b a instead of a b"}},
+           {"--validation-data=a", "--validation-data=b", {"--validation-data b instead of a"}}}) {
+    EXPECT_EQ(changes(words_of(row.before), words_of(row.now)), row.said);
   }
-  for (const auto& [flag, value] :
-       std::vector<std::pair<std::string, std::string>>{{"--data-order", "sequential"},
-                                                        {"--seed", "7"},
-                                                        {"--batch", "3"},
-                                                        {"--goldfish-k", "9"},
-                                                        {"--goldfish-h", "9"},
-                                                        {"--learning-rate", "3e-5"},
-                                                        {"--clip", "0.3"},
-                                                        {"--beta1", "0.3"},
-                                                        {"--beta2", "0.3"},
-                                                        {"--last-learning-rate", "0.3"},
-                                                        {"--warm-up", "33"},
-                                                        {"--weight-decay", "0.03"}}) {
-    const Words said = changes({}, {flag, value});
-    ASSERT_EQ(said.size(), 1u) << flag;
-    EXPECT_TRUE(said[0].starts_with(flag + " " + value + " instead of ")) << said[0];
+  for (const Words& flag : rows_of(R"(
+        --data-order sequential | --seed 7 | --batch 3 | --goldfish-k 9 | --goldfish-h 9
+        --learning-rate 3e-5 | --clip 0.3 | --beta1 0.3 | --beta2 0.3
+        --last-learning-rate 0.3 | --warm-up 33 | --weight-decay 0.03)")) {
+    const Words said = changes({}, flag);
+    ASSERT_EQ(said.size(), 1u) << flag[0];
+    EXPECT_TRUE(said[0].starts_with(flag[0] + " " + flag[1] + " instead of ")) << said[0];
   }
 }
 
 // --steps and --minutes go together: one that is typed drops the other, and says so.
 TEST_F(Resumed, ARunHearsOfEveryOtherLength) {
-  const std::vector<Words> lengths{{},
-                                   {"--steps", "9"},
-                                   {"--steps", "8"},
-                                   {"--minutes", "2.5"},
-                                   {"--steps", "9", "--minutes", "2.5"}};
-  for (const Words& before : lengths) {
-    for (const Words& now : lengths) {
-      const auto text = [](const Words& words) {
-        return words.empty() ? "the default length" : fmt::format("{}", fmt::join(words, " "));
-      };
+  const std::vector<std::string> lengths{"", "--steps 9", "--steps 8", "--minutes 2.5",
+                                         "--steps 9 --minutes 2.5"};
+  const auto text = [](const std::string& line) {
+    return line.empty() ? "the default length" : line;
+  };
+  for (const std::string& before : lengths) {
+    for (const std::string& now : lengths) {
       const bool said = !now.empty() && now != before;
-      EXPECT_EQ(changes(before, now),
+      EXPECT_EQ(changes(words_of(before), words_of(now)),
                 said ? Words{text(now) + " instead of " + text(before)} : Words{});
     }
   }

@@ -9,7 +9,6 @@
 
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
-#include "tests/train/one_rank.hpp"
 #include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {

@@ -3,16 +3,13 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/choices_json.hpp"
 #include "engine/train/checkpoint/resume.hpp"
 #include "engine/train/run/run_folder.hpp"
-#include "support/owned_folder.hpp"
 #include "tests/train/made_up_weights.hpp"
-#include "tests/train/one_rank.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -54,23 +51,6 @@ class RunFolders : public OneRank {
   files::path before_;
 };
 
-TEST_F(RunFolders, NewOnesAreNumberedWithinASecond) {
-  std::set<std::string> made;
-  for (int i = 0; i < 5; ++i) {
-    NewFolder folder(default_folder("gpt"));
-    folder.release();
-    made.insert(folder.path());
-  }
-
-  EXPECT_EQ(made.size(), 5U);
-  for (const std::string& folder : made) {
-    EXPECT_TRUE(files::is_directory(folder));
-    EXPECT_TRUE(
-        std::regex_match(folder, std::regex("results/train/gpt-[0-9]{8}-[0-9]{6}(-[2-5])?")))
-        << folder;
-  }
-}
-
 // Whatever a model is called.
 TEST_F(RunFolders, NewOnesLieWhereRunsDo) {
   for (const std::string model : {"../../../x", "/etc/x", "..", "", ".x", "-rf", "a\nb"}) {
@@ -104,10 +84,10 @@ TEST_F(RunFolders, ResumedAreThoseOfTheNewestCheckpoint) {
   EXPECT_EQ(folder_resumed(inner + "/" + json_of_step(2)), "run");
   EXPECT_EQ(folder_resumed(inner + "/" + json_of_step(1)), "");  // another branch
   EXPECT_EQ(folder_resumed(folder_.file(inner)), folder_.file("run"));
-  EXPECT_EQ(folder_resumed("loose"), "");
-  EXPECT_EQ(folder_resumed("loose/" + json_of_step(1)), "");
-  EXPECT_EQ(folder_resumed("nowhere"), "");
-  EXPECT_EQ(folder_resumed(""), "");
+  for (const std::string& none :
+       {std::string("loose"), "loose/" + json_of_step(1), std::string()}) {
+    EXPECT_EQ(folder_resumed(none), "") << none;
+  }
   files::current_path("run");
   EXPECT_EQ(folder_resumed("checkpoints"), ".");
   files::current_path("checkpoints");
@@ -126,24 +106,21 @@ TEST_F(RunFolders, ResumedAreNotThoseOfTheHighestStep) {
 TEST_F(RunFolders, OfAnEarlierRunAreLeftAsTheyAre) {
   write_checkpoints("run/checkpoints", {1});
   folder_.write("run/log.jsonl", "{}\n");
-  files::create_directories("logged");
-  folder_.write("logged/log.jsonl", "{\"kind\":\"run\"}\n");
-  files::create_directories("notes");
-  folder_.write("notes/log.jsonl", "{}\n");
-  files::create_directories("empty");
-  folder_.write("empty/log.jsonl", "");
+  for (const auto& [name, log] :
+       {std::pair("logged", "{\"kind\":\"run\"}\n"), {"notes", "{}\n"}, {"empty", ""}}) {
+    files::create_directories(name);
+    folder_.write(std::string(name) + "/log.jsonl", log);
+  }
   const auto said = [](const TrainSettings& settings) {
     return refusal([&] { refuse_earlier_run(settings); });
   };
-
   EXPECT_EQ(said(settings_in("run")),
             "run holds an earlier run; go on with that by --resume run, or give another --folder");
   EXPECT_EQ(said(settings_in("logged")),
             "logged/log.jsonl is the log of an earlier run; give another --folder, or remove it");
   EXPECT_EQ(said(settings_in("notes")),
             "notes/log.jsonl is there already and is no log of a run; give another --folder");
-  EXPECT_EQ(said(settings_in("empty")), "");
-  EXPECT_EQ(said(settings_in("new")), "");
+  for (const char* fit : {"empty", "new"}) EXPECT_EQ(said(settings_in(fit)), "") << fit;
   TrainSettings elsewhere = settings_in("new");
   elsewhere.log = "logged/log.jsonl";
   EXPECT_EQ(said(elsewhere), "logged/log.jsonl is the log of an earlier run; give another --log");
@@ -228,6 +205,11 @@ TEST_F(RunFolders, KeepTheNewestOfThoseThatAreWhole) {
   write_checkpoints("run", {1, 2, 3});
   folder_.write("run/" + json_of_step(2), "{}");
   folder_.write("run/step-00000007.safetensors", "nobody knows of whom");
+  const std::vector<UnreadCheckpoint> left_out = left_out_checkpoints("run");
+  EXPECT_EQ(read_training_state("run").step, 3);
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].path + ": " + left_out[0].why,
+            "run/" + json_of_step(2) + ": it is damaged");
 
   write_checkpoints("run", {4}, 2);
 
@@ -240,23 +222,20 @@ TEST_F(RunFolders, KeepTheNewestOfThoseThatAreWhole) {
                                           "step-00000007.safetensors"}));
 }
 
-KernelChoice choice(GemmForm form, std::int64_t m, Precision a, Precision b, Precision out,
-                    const GemmKernel& kernel) {
-  KernelChoice result;
-  result.product = {form, m, 2 * m, 3 * m, a, b, out};
-  result.count = m + 5;
-  result.kernel = kernel;
-  return result;
-}
-
 // Every number and word is another one.
 TEST_F(RunFolders, KeepEachPartOfTheChoicesOfKernels) {
   constexpr Precision fp32 = Precision::fp32, bf16 = Precision::bf16;
   KernelChoices choices;
   choices.choices = {
-      choice(GemmForm::nn, 7, bf16, fp32, fp32, {Library::openblas, GemmForm::nt, fp32}),
-      choice(GemmForm::nt, 11, fp32, bf16, fp32, {Library::onednn, GemmForm::tn, bf16}),
-      choice(GemmForm::tn, 13, fp32, fp32, bf16, {Library::onednn, GemmForm::nn, fp32})};
+      {{GemmForm::nn, 7, 14, 21, bf16, fp32, fp32},
+       12,
+       {Library::openblas, GemmForm::nt, fp32},
+       {}},
+      {{GemmForm::nt, 11, 22, 33, fp32, bf16, fp32}, 16, {Library::onednn, GemmForm::tn, bf16}, {}},
+      {{GemmForm::tn, 13, 26, 39, fp32, fp32, bf16},
+       18,
+       {Library::onednn, GemmForm::nn, fp32},
+       {}}};
 
   const KernelChoices read = read_kernel_choices(json_of(choices));
 
@@ -270,21 +249,19 @@ TEST_F(RunFolders, KeepEachPartOfTheChoicesOfKernels) {
   }
   EXPECT_TRUE(covers(read, all));
   EXPECT_TRUE(covers(read, {}));
-  Product other = choices.choices[2].product;
-  other.out = fp32;
-  all.push_back({other, 1});
-  EXPECT_FALSE(covers(read, all));
   EXPECT_FALSE(covers({}, all));
+  all.back().product.out = fp32;
+  EXPECT_FALSE(covers(read, all));
 }
 
 TEST_F(RunFolders, KeepEachPartOfTheChoicesOfTransports) {
   std::vector<TransportChoice> choices;
   std::int64_t number = 1;
   for (const KindRow& row : collective_rows) {
-    if (row.kind == CollectiveKind::send) continue;
     for (const Owed owed : {Owed::sum, Owed::max}) {
       for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::int32}) {
-        if (precision == Precision::int32 && row.reduces()) continue;
+        const bool whole = precision == Precision::int32;
+        if (row.kind == CollectiveKind::send || (whole && row.reduces())) continue;
         ++number;
         choices.push_back({"channel" + std::to_string(number),
                            {row.kind, owed, precision, number, 100 * number},

@@ -11,12 +11,12 @@
 #include <csignal>
 #include <utility>
 
-#include "tests/train/one_rank.hpp"
+#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-class RunLogs : public OneRank {};
+using RunLogs = OneRank;
 
 // What a child process that has `file` as its standard output makes of `work`: a sentence.
 template <typename Work>
@@ -52,6 +52,16 @@ void use(const std::string& path, Screen screen) {
   moved.expect_all_said();
 }
 
+// What is said by a child in this work.
+template <typename Work>
+std::string said_by_child(const SharedFolder& folder, const Work& work) {
+  const std::string said = folder.file("said");
+  const int file = open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  EXPECT_EQ(sentence_of_child(file, work), "");
+  close(file);
+  return content_of(said);
+}
+
 TEST_F(RunLogs, OfPeopleAndOfJsonAreOnTheScreenThatIsAskedFor) {
   const SharedFolder folder;
   const std::string both = "{\"kind\":\"one\"}\n{\"kind\":\"two\"}\n";
@@ -59,16 +69,18 @@ TEST_F(RunLogs, OfPeopleAndOfJsonAreOnTheScreenThatIsAskedFor) {
       {Screen::lines, "a line\nanother\n"}, {Screen::json, both}, {Screen::silent, ""}};
   std::string recorded;
   for (const auto& [screen, expected] : screens) {
-    const std::string said = folder.file("said");
-    const int file = open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    EXPECT_EQ(sentence_of_child(file, [&] { use(folder.file("log"), screen); }), "");
-
-    close(file);
-    EXPECT_EQ(content_of(said), expected);
+    EXPECT_EQ(said_by_child(folder, [&] { use(folder.file("log"), screen); }), expected);
     recorded += both;  // what was recorded before stays
     EXPECT_EQ(content_of(folder.file("log")), recorded);
   }
+  EXPECT_EQ(said_by_child(folder,
+                          [] {
+                            const RunLog nobody_opened;
+                            nobody_opened.say("a line");
+                            nobody_opened.record("{}");
+                            nobody_opened.expect_all_said();
+                          }),
+            "");
 }
 
 TEST_F(RunLogs, SayOneLineWhateverItQuotes) {
@@ -80,23 +92,6 @@ TEST_F(RunLogs, SayOneLineWhateverItQuotes) {
   log.say_lines("two\nlines");
   EXPECT_EQ(::testing::internal::GetCapturedStdout(),
             "checkpoint a\\nstep     3  \\x1b[2Jloss\\x0d\ntwo\nlines\n");
-}
-
-TEST_F(RunLogs, ThatNobodyOpenedSayNothing) {
-  const SharedFolder folder;
-  const int file = open(folder.file("said").c_str(), O_WRONLY | O_CREAT, 0600);
-
-  EXPECT_EQ(sentence_of_child(file,
-                              [] {
-                                const RunLog log;
-                                log.say("a line");
-                                log.record("{}");
-                                log.expect_all_said();
-                              }),
-            "");
-
-  close(file);
-  EXPECT_EQ(content_of(folder.file("said")), "");
 }
 
 TEST_F(RunLogs, AReaderThatLeftIsNoError) {

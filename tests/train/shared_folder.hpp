@@ -1,6 +1,8 @@
-// A temporary folder that all ranks of a test share: made by rank 0, gone when all are done.
+// How many ranks a test has, and a temporary folder that all of them share: made by rank 0, gone
+// when all are done.
 #pragma once
 
+#include <gtest/gtest.h>
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 #include <stdlib.h>
@@ -74,5 +76,21 @@ std::string refusal(const Work& work) {
   }
   return "";
 }
+
+// For tests that more ranks need not run: those that speak to nobody, and those of what a run does
+// after which step and with which files, all replicas alike.
+class OneRank : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (world_size() > 1) GTEST_SKIP() << "one rank alone finds what all would find";
+  }
+};
+
+class FewRanks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (world_size() > 2) GTEST_SKIP() << "one rank and two find what more would find";
+  }
+};
 
 }  // namespace fourfold::tests

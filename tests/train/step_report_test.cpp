@@ -13,7 +13,7 @@
 #include "schedule/order/issue.hpp"
 #include "schedule/order/step.hpp"
 #include "support/prose.hpp"
-#include "tests/train/one_rank.hpp"
+#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

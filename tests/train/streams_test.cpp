@@ -8,7 +8,6 @@
 #include "engine/train/data/documents.hpp"
 #include "engine/words.hpp"
 #include "support/random.hpp"
-#include "tests/train/one_rank.hpp"
 #include "tests/train/token_files.hpp"
 
 namespace fourfold::tests {
@@ -285,28 +284,6 @@ TEST_F(Streams, OfAFileWhosePatternIsItsNameAreOfThatFile) {
   options.files = {folder_.file("part?.bin")};
   EXPECT_EQ(refusal([&] { Data(options, model_of(4)); }),
             "no file matches " + folder_.file("part?.bin"));
-}
-
-TEST_F(Streams, AreDescribedByTheirKind) {
-  const std::string text = folder_.write("a.txt", std::string(50, 'a'));
-  const std::string tokens = folder_.write("a.bin", bytes_of(std::vector<std::uint16_t>(40, 1)));
-  const std::string asked = folder_.write("a.jsonl", document("q", "an answer"));
-  const auto described = [&](const std::vector<std::string>& files,
-                             const std::vector<std::string>& validation = {}) {
-    DataOptions options;
-    options.files = files;
-    options.validation_files = validation;
-    options.held_out = 0.5;
-    return Data(options, model_of(2)).description();
-  };
-
-  EXPECT_EQ(described({text}), "1 text file, 25 bytes to train on, 25 held out");
-  EXPECT_EQ(described({text, text}), "2 text files, 50 bytes to train on, 50 held out");
-  EXPECT_EQ(described({text}, {asked}), "1 text file, 50 bytes to train on, 11 held out");
-  EXPECT_EQ(described({tokens}), "1 token file, 20 tokens to train on, 20 held out");
-  EXPECT_EQ(described({tokens, tokens}), "2 token files, 40 tokens to train on, 40 held out");
-  EXPECT_EQ(described({text, asked}),
-            "2 text files, 30 bytes to train on, 31 held out; prompts are left out of the loss");
 }
 
 // Longer than a piece that is counted at once; of bytes that change where pieces meet.

@@ -11,8 +11,8 @@
 #include "engine/train/run/traced_step.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
-#include "tests/train/one_rank.hpp"
 #include "tests/train/parsed_flags.hpp"
+#include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -77,52 +77,26 @@ TrainSettings settings_from(const Words& words) {
 
 TEST_F(Flags, EachSetsItsOwnNumberAndNoOther) {
   const nlohmann::json usual = numbers_of(settings_from({"--steps", "3"}));
-  const std::map<std::string, std::pair<std::string, nlohmann::json>> flags{
-      {"--held-out", {"held_out", 0.25}},
-      {"--data-order", {"data_order", "sequential"}},
-      {"--batch", {"batch", 32}},
-      {"--minutes", {"minutes", 2.5}},
-      {"--learning-rate", {"peak", 0.5}},
-      {"--last-learning-rate", {"last_part", 0.5}},
-      {"--warm-up", {"warm_up", 0}},
-      {"--weight-decay", {"decay", 0}},
-      {"--beta1", {"beta1", 0.5}},
-      {"--beta2", {"beta2", 0.5}},
-      {"--clip", {"clip", 0.5}},
-      {"--epsilon", {"epsilon", 0.5}},
-      {"--learning-rate-decay", {"rate_decay", "wsd"}},
-      {"--decay-part", {"decay_part", 0.5}},
-      {"--bad-steps", {"bad_steps", "rewind"}},
-      {"--bad-norm", {"bad_norm", 2.5}},
-      {"--transport", {"transport", "library"}},
-      {"--progress", {"progress", "none"}},
-      {"--validate-every", {"validate_every", 0}},
-      {"--validation-words", {"validation_words", 1}},
-      {"--token-bits", {"token_bits", 32}},
-      {"--prompt", {"prompt", "Once"}},
-      {"--texts", {"texts", 1}},
-      {"--tokens", {"tokens", 0}},
-      {"--temperature", {"temperature", 0}},
-      {"--top-k", {"top_k", 7}},
-      {"--top-p", {"top_p", 0.5}},
-      {"--sample-seed", {"sample_seed", 7}},
-      {"--sample-every", {"sample_every", 7}},
-      {"--print-every", {"print_every", 7}},
-      {"--folder", {"folder", "f"}},
-      {"--log", {"log", "l"}},
-      {"--trace", {"trace", "t"}},
-      {"--trace-step", {"trace_step", 7}},
-      {"--checkpoint-every", {"checkpoint_every", 7}},
-      {"--checkpoint-minutes", {"checkpoint_minutes", 0.5}},
-      {"--keep-checkpoints", {"keep_checkpoints", 7}},
-      {"--resume", {"resume", "r"}}};
-  for (const auto& [flag, expected] : flags) {
-    const auto& [key, value] = expected;
-    const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
-
+  // A flag, its number, and another value.
+  for (const Words& row : rows_of(R"(
+        --held-out held_out 0.25 | --data-order data_order sequential | --batch batch 32
+        --minutes minutes 2.5 | --learning-rate peak 0.5 | --last-learning-rate last_part 0.5
+        --warm-up warm_up 0 | --weight-decay decay 0.0 | --beta1 beta1 0.5 | --beta2 beta2 0.5
+        --clip clip 0.5 | --epsilon epsilon 0.5 | --learning-rate-decay rate_decay wsd
+        --decay-part decay_part 0.5 | --bad-steps bad_steps rewind | --bad-norm bad_norm 2.5
+        --transport transport library | --progress progress none | --validate-every validate_every 0
+        --validation-words validation_words 1 | --token-bits token_bits 32 | --prompt prompt Once
+        --texts texts 1 | --tokens tokens 0 | --temperature temperature 0.0 | --top-k top_k 7
+        --top-p top_p 0.5 | --sample-seed sample_seed 7 | --sample-every sample_every 7
+        --print-every print_every 7 | --folder folder f | --log log l | --trace trace t
+        --trace-step trace_step 7 | --checkpoint-every checkpoint_every 7
+        --checkpoint-minutes checkpoint_minutes 0.5 | --keep-checkpoints keep_checkpoints 7
+        --resume resume r)")) {
+    const auto& [flag, key, word] = std::tie(row.at(0), row.at(1), row.at(2));
     nlohmann::json numbers = numbers_of(settings_from({"--steps", "3", flag, word}));
+    const nlohmann::json value = numbers.at(key);
 
-    EXPECT_EQ(numbers.at(key), value) << flag;
+    EXPECT_EQ(value.is_string() ? value.get<std::string>() : value.dump(), word) << flag;
     EXPECT_NE(usual.at(key), value) << flag;
     numbers[key] = usual[key];
     EXPECT_EQ(numbers, usual) << flag;
@@ -139,53 +113,20 @@ TEST_F(Flags, DefaultsAreTheGoldenOnes) {
 }
 
 TEST_F(Flags, RangesEndWhereTheySay) {
-  struct Range {
-    const char* flag;
-    const char* inside;
-    const char* outside;
-  };
-  for (const Range& range : std::vector<Range>{{"--steps", "0", "-1"},
-                                               {"--minutes", "0", "-0.1"},
-                                               {"--minutes", "5256000", "5256001"},
-                                               {"--goldfish-k", "0", "-1"},
-                                               {"--goldfish-h", "1", "0"},
-                                               {"--batch", "1", "0"},
-                                               {"--seed", "0", "-1"},
-                                               {"--sample-seed", "0", "-1"},
-                                               {"--learning-rate", "1e-12", "0"},
-                                               {"--last-learning-rate", "0", "-0.01"},
-                                               {"--last-learning-rate", "1", "1.01"},
-                                               {"--warm-up", "0", "-1"},
-                                               {"--weight-decay", "0", "-1"},
-                                               {"--beta1", "0", "-0.1"},
-                                               {"--beta1", "0.99999", "1"},
-                                               {"--beta2", "0.99999", "1"},
-                                               {"--clip", "0", "-1"},
-                                               {"--epsilon", "1e-30", "0"},
-                                               {"--epsilon", "1", "1.5"},
-                                               {"--learning-rate-decay", "linear", "exponential"},
-                                               {"--decay-part", "1", "0"},
-                                               {"--decay-part", "1e-6", "1.01"},
-                                               {"--bad-steps", "skip", "ignore"},
-                                               {"--bad-norm", "0", "-1"},
-                                               {"--print-every", "0", "-1"},
-                                               {"--validate-every", "0", "-1"},
-                                               {"--validation-words", "0", "-1"},
-                                               {"--token-bits", "16", "8"},
-                                               {"--checkpoint-every", "0", "-1"},
-                                               {"--checkpoint-minutes", "0", "-1"},
-                                               {"--keep-checkpoints", "1", "0"},
-                                               {"--trace-step", "0", "-1"},
-                                               {"--texts", "1", "0"},
-                                               {"--tokens", "0", "-1"},
-                                               {"--temperature", "0", "-0.5"},
-                                               {"--top-k", "0", "-1"},
-                                               {"--top-p", "1", "0"},
-                                               {"--top-p", "0.01", "1.01"},
-                                               {"--sample-every", "0", "-1"},
-                                               {"--openblas-core", "keep", "drop"}}) {
-    EXPECT_EQ(refused({"--ranks=1", range.flag, range.inside}), "accepted") << range.flag;
-    EXPECT_NE(refused({"--ranks=1", range.flag, range.outside}), "accepted") << range.flag;
+  // A flag, a value inside its range, and one outside.
+  for (const Words& row : rows_of(R"(
+        --steps 0 -1 | --minutes 0 -0.1 | --minutes 5256000 5256001 | --goldfish-k 0 -1
+        --goldfish-h 1 0 | --batch 1 0 | --seed 0 -1 | --sample-seed 0 -1 | --learning-rate 1e-12 0
+        --last-learning-rate 0 -0.01 | --last-learning-rate 1 1.01 | --warm-up 0 -1
+        --weight-decay 0 -1 | --beta1 0 -0.1 | --beta1 0.99999 1 | --beta2 0.99999 1 | --clip 0 -1
+        --epsilon 1e-30 0 | --epsilon 1 1.5 | --learning-rate-decay linear exponential
+        --decay-part 1 0 | --decay-part 1e-6 1.01 | --bad-steps skip ignore | --bad-norm 0 -1
+        --print-every 0 -1 | --validate-every 0 -1 | --validation-words 0 -1 | --token-bits 16 8
+        --checkpoint-every 0 -1 | --checkpoint-minutes 0 -1 | --keep-checkpoints 1 0
+        --trace-step 0 -1 | --texts 1 0 | --tokens 0 -1 | --temperature 0 -0.5 | --top-k 0 -1
+        --top-p 1 0 | --top-p 0.01 1.01 | --sample-every 0 -1 | --openblas-core keep drop)")) {
+    EXPECT_EQ(refused({"--ranks=1", row.at(0), row.at(1)}), "accepted") << row[0];
+    EXPECT_NE(refused({"--ranks=1", row.at(0), row.at(2)}), "accepted") << row[0];
   }
 }
 
@@ -212,36 +153,35 @@ TEST_F(Flags, ThatDoNotFitAreRefusedInWords) {
   const std::string ranks_lie_where =
       "--rank-order data,x,y,z,pipe is projected only: ranks lie where mpirun puts them, by its "
       "--map-by";
-  for (const auto& [words, sentence] : std::vector<std::pair<Words, std::string>>{
-           {{"--rank", "4"}, "did you mean \"--ranks\"?"},
-           {{"train"}, "one argument too many"},
-           {{"--ranks", "3", "--grid", "2x1x1x1"}, "has 2 ranks, not 3"},
-           {{"--ranks", "4", "--grid", "pipe=2"}, "has 2 ranks, not 4"},
-           {{"--grid", "3x1x1x1"}, "4 heads do not divide along x"},
-           {{"--grid", "1x5x1x1"}, "does not divide along y"},
-           {{"--grid", "2x2"}, "grid"},
-           {{"--batch", "7", "--ranks", "2"}, "z x data = 2"},
-           {{"--grid=1x1x2x2", "--micro-batches=3", "--batch=18"},
+  for (const auto& [words, sentence] : std::vector<std::pair<std::string, std::string>>{
+           {"--rank 4", "did you mean \"--ranks\"?"},
+           {"train", "one argument too many"},
+           {"--ranks 3 --grid 2x1x1x1", "has 2 ranks, not 3"},
+           {"--ranks 4 --grid pipe=2", "has 2 ranks, not 4"},
+           {"--grid 3x1x1x1", "4 heads do not divide along x"},
+           {"--grid 1x5x1x1", "does not divide along y"},
+           {"--grid 2x2", "grid"},
+           {"--batch 7 --ranks 2", "z x data = 2"},
+           {"--grid=1x1x2x2 --micro-batches=3 --batch=18",
             "a batch of 18 sequences does not divide on grid 1x1x2x2; --batch must be a multiple "
             "of micro-batches x z x data = 12"},
-           {{"--steps", "many"}, "'many' is no whole number"},
-           {{"--model", "gpt-byte"}, "did you mean \"gpt-bytes\"?"},
-           {{"--precision", "fp16"}, "unknown --precision 'fp16'"},
-           {{"--recompute", "ful"}, "did you mean \"full\"?"},
-           {{"--overlap", "oax"}, "unknown --overlap 'oax'"},
-           {{"--transport", "pigeon"}, "pigeon"},
-           {{"--temperature", "-1"}, "must be at least 0, not -1"},
-           {{"--grid", "pipe=64"}, "cannot be dealt out to 64 stages"},
-           {{"--grid", "pipe=2", "--order", "interleaved", "--chunks", "2", "--micro-batches", "3",
-             "--batch", "6"},
+           {"--steps many", "'many' is no whole number"},
+           {"--model gpt-byte", "did you mean \"gpt-bytes\"?"},
+           {"--precision fp16", "unknown --precision 'fp16'"},
+           {"--recompute ful", "did you mean \"full\"?"},
+           {"--overlap oax", "unknown --overlap 'oax'"},
+           {"--transport pigeon", "pigeon"},
+           {"--temperature -1", "must be at least 0, not -1"},
+           {"--grid pipe=64", "cannot be dealt out to 64 stages"},
+           {"--grid pipe=2 --order interleaved --chunks 2 --micro-batches 3 --batch 6",
             "3 are no multiple of 2; the nearest are 2 and 4"},
-           {{"--grid", "pipe=2", "--chunks", "2"}, "--order interleaved"},
-           {{"--order", "interleaved", "--chunks", "2"}, "give the grid a pipe axis"},
-           {{"--grid", "pipe=2", "--order", "message-driven", "--overlap", "none"},
+           {"--grid pipe=2 --chunks 2", "--order interleaved"},
+           {"--order interleaved --chunks 2", "give the grid a pipe axis"},
+           {"--grid pipe=2 --order message-driven --overlap none",
             "it needs the overlap of messages"},
-           {{"--ranks=4", "--rank-order=data,x,y,z,pipe"}, ranks_lie_where},
-           {{"--grid=2x1x1x2", "--rank-order=data,x,y,z,pipe"}, ranks_lie_where}}) {
-    EXPECT_THAT(refused(words), HasSubstr(sentence)) << words.front();
+           {"--ranks=4 --rank-order=data,x,y,z,pipe", ranks_lie_where},
+           {"--grid=2x1x1x2 --rank-order=data,x,y,z,pipe", ranks_lie_where}}) {
+    EXPECT_THAT(refused(words_of(words)), HasSubstr(sentence)) << words;
   }
   EXPECT_EQ(refused({"--grid=1x1x2x2", "--micro-batches=3", "--batch=24"}), "accepted");
 }
@@ -295,79 +235,64 @@ std::string said(const Words& words) {
 
 TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
   const std::string no_text = " has no effect with --tokens 0: no text is drawn";
-  const std::vector<std::pair<Words, std::string>> refused{
-      {{"--resume=r", "--start-from=s"},
+  const std::vector<std::pair<std::string, std::string>> refused{
+      {"--resume=r --start-from=s",
        "--start-from has no effect beside --resume, which goes on with weights and all else"},
-      {{"--trace-step=3"}, "--trace-step has no effect without --trace FILE"},
-      {{"--validation-data=v", "--held-out=0.2"},
-       "--held-out has no effect beside --validation-data"},
-      {{"--json", "--print-every=2"},
+      {"--trace-step=3", "--trace-step has no effect without --trace FILE"},
+      {"--validation-data=v --held-out=0.2", "--held-out has no effect beside --validation-data"},
+      {"--json --print-every=2",
        "--print-every has no effect with --json, which prints every step"},
-      {{"--goldfish-h=5"}, "--goldfish-h has no effect without --goldfish-k"},
-      {{"--goldfish-h=5", "--goldfish-k=0"}, "--goldfish-h has no effect without --goldfish-k"},
-      {{"--grad-precision-z=bf16"},
+      {"--goldfish-h=5", "--goldfish-h has no effect without --goldfish-k"},
+      {"--goldfish-h=5 --goldfish-k=0", "--goldfish-h has no effect without --goldfish-k"},
+      {"--grad-precision-z=bf16",
        "--grad-precision-z has no effect with --precision fp32, which is fp32 throughout"},
-      {{"--precision=fp32", "--grad-precision-data=bf16"},
+      {"--precision=fp32 --grad-precision-data=bf16",
        "--grad-precision-data has no effect with --precision fp32, which is fp32 throughout"},
-      {{"--precision=bf16", "--zero=2", "--grad-precision-data=bf16"},
+      {"--precision=bf16 --zero=2 --grad-precision-data=bf16",
        "--grad-precision-data has no effect with --zero 2, which reduces gradients along data as "
        "they come from z: --grad-precision-z"},
-      {{"--precision=bf16", "--zero=3", "--grad-precision-data=fp32"},
+      {"--precision=bf16 --zero=3 --grad-precision-data=fp32",
        "--grad-precision-data has no effect with --zero 3, which reduces gradients along data as "
        "they come from z: --grad-precision-z"},
-      {{"--decay-part=0.5"}, "--decay-part has no effect without --learning-rate-decay wsd"},
-      {{"--decay-part=0.5", "--learning-rate-decay=linear"},
+      {"--decay-part=0.5", "--decay-part has no effect without --learning-rate-decay wsd"},
+      {"--decay-part=0.5 --learning-rate-decay=linear",
        "--decay-part has no effect without --learning-rate-decay wsd"},
-      {{"--learning-rate-decay=constant", "--last-learning-rate=0.5"},
+      {"--learning-rate-decay=constant --last-learning-rate=0.5",
        "--last-learning-rate has no effect with --learning-rate-decay constant"},
-      {{"--tokens=0", "--prompt=p"}, "--prompt" + no_text},
-      {{"--tokens=0", "--texts=1"}, "--texts" + no_text},
-      {{"--tokens=0", "--temperature=1"}, "--temperature" + no_text},
-      {{"--tokens=0", "--top-k=3"}, "--top-k" + no_text},
-      {{"--temperature=0", "--top-k=3"}, "--top-k has no effect with --temperature 0"},
-      {{"--tokens=0", "--top-p=0.5"}, "--top-p" + no_text},
-      {{"--temperature=0", "--top-p=0.5"}, "--top-p has no effect with --temperature 0"},
-      {{"--temperature=0.0", "--top-k=3"}, "--top-k has no effect with --temperature 0"},
-      {{"--tokens=0", "--sample-seed=3"}, "--sample-seed" + no_text},
-      {{"--tokens=0", "--sample-every=3"}, "--sample-every" + no_text},
-      {{"--temperature=0", "--sample-seed=3"}, "--sample-seed has no effect with --temperature 0"},
-      {{"--overlap=oar,recompute"}, "--overlap recompute has no effect without --recompute full"},
-      {{"--overlap=recompute", "--recompute=none"},
+      {"--tokens=0 --prompt=p", "--prompt" + no_text},
+      {"--tokens=0 --texts=1", "--texts" + no_text},
+      {"--tokens=0 --temperature=1", "--temperature" + no_text},
+      {"--tokens=0 --top-k=3", "--top-k" + no_text},
+      {"--temperature=0 --top-k=3", "--top-k has no effect with --temperature 0"},
+      {"--tokens=0 --top-p=0.5", "--top-p" + no_text},
+      {"--temperature=0 --top-p=0.5", "--top-p has no effect with --temperature 0"},
+      {"--temperature=0.0 --top-k=3", "--top-k has no effect with --temperature 0"},
+      {"--tokens=0 --sample-seed=3", "--sample-seed" + no_text},
+      {"--tokens=0 --sample-every=3", "--sample-every" + no_text},
+      {"--temperature=0 --sample-seed=3", "--sample-seed has no effect with --temperature 0"},
+      {"--overlap=oar,recompute", "--overlap recompute has no effect without --recompute full"},
+      {"--overlap=recompute --recompute=none",
        "--overlap recompute has no effect without --recompute full"},
-      {{"--offload-activations=on"},
-       "--offload-activations has no effect without --recompute full"},
-      {{"--offload-activations=on", "--recompute=mlp"},
+      {"--offload-activations=on", "--offload-activations has no effect without --recompute full"},
+      {"--offload-activations=on --recompute=mlp",
        "--offload-activations has no effect without --recompute full"}};
-  for (const auto& [words, sentence] : refused) EXPECT_EQ(said(words), sentence) << words.front();
+  for (const auto& [words, sentence] : refused) EXPECT_EQ(said(words_of(words)), sentence);
 }
 
 TEST_F(Effects, AFlagWithOneIsTaken) {
-  for (const Words& words :
-       std::vector<Words>{{},
-                          {"--resume=r"},
-                          {"--start-from=s"},
-                          {"--trace=t", "--trace-step=3"},
-                          {"--validation-data=v"},
-                          {"--held-out=0.2"},
-                          {"--json"},
-                          {"--print-every=2"},
-                          {"--goldfish-k=4", "--goldfish-h=5"},
-                          {"--resume=r", "--goldfish-h=5"},
-                          {"--precision=bf16", "--grad-precision-z=bf16"},
-                          {"--precision=bf16", "--grad-precision-data=bf16"},
-                          {"--precision=bf16", "--zero=1", "--grad-precision-data=bf16"},
-                          {"--resume=r", "--grad-precision-z=bf16"},
-                          {"--learning-rate-decay=wsd", "--decay-part=0.5"},
-                          {"--resume=r", "--decay-part=0.5"},
-                          {"--learning-rate-decay=linear", "--last-learning-rate=0.5"},
-                          {"--tokens=9", "--prompt=p", "--texts=1"},
-                          {"--tokens=0", "--validate-every=3"},
-                          {"--temperature=0", "--texts=2"},
-                          {"--temperature=0.5", "--sample-seed=3"},
-                          {"--overlap=oar,oag"},
-                          {"--offload-activations=on", "--recompute=full"},
-                          {"--overlap=recompute", "--recompute=full"}}) {
-    EXPECT_EQ(said(words), "accepted") << (words.empty() ? "nothing" : words.back());
+  EXPECT_EQ(said({}), "accepted");
+  for (const Words& words : rows_of(R"(
+        --resume=r | --start-from=s | --trace=t --trace-step=3 | --validation-data=v
+        --held-out=0.2 | --json | --print-every=2 | --goldfish-k=4 --goldfish-h=5
+        --resume=r --goldfish-h=5 | --precision=bf16 --grad-precision-z=bf16
+        --precision=bf16 --grad-precision-data=bf16
+        --precision=bf16 --zero=1 --grad-precision-data=bf16 | --resume=r --grad-precision-z=bf16
+        --learning-rate-decay=wsd --decay-part=0.5 | --resume=r --decay-part=0.5
+        --learning-rate-decay=linear --last-learning-rate=0.5 | --tokens=9 --prompt=p --texts=1
+        --tokens=0 --validate-every=3 | --temperature=0 --texts=2
+        --temperature=0.5 --sample-seed=3 | --overlap=oar,oag
+        --offload-activations=on --recompute=full | --overlap=recompute --recompute=full)")) {
+    EXPECT_EQ(said(words), "accepted") << words.back();
   }
 }
 
@@ -385,15 +310,12 @@ TEST_F(Flags, WithoutEffectAreNamed) {
     return all;
   };
   const Words alone{"--grid", "1x1x1x1"};
-  for (const Words& words :
-       {Words{"--zero", "3"}, Words{"--sequence-parallel", "on"}, Words{"--cut-messages", "on"},
-        Words{"--recompute-every", "2"}, Words{"--recompute", "selective"},
-        Words{"--data-bucket", "100"}, Words{"--weight-gather", "keep"},
-        Words{"--gradient-reduction", "accumulated"}, Words{"--data-reduction", "beside-backward"},
-        Words{"--in-flight-blocks", "5"}, Words{"--weight-gather-precision", "fp32"},
-        Words{"--transport", "window"}, Words{"--progress", "thread"}, Words{"--overlap", "none"},
-        Words{"--overlap", "oar,ors"}, Words{"--order", "gpipe"},
-        Words{"--order", "zero-bubble"}}) {
+  for (const Words& words : rows_of(R"(
+        --zero 3 | --sequence-parallel on | --cut-messages on | --recompute-every 2
+        --recompute selective | --data-bucket 100 | --weight-gather keep
+        --gradient-reduction accumulated | --data-reduction beside-backward | --in-flight-blocks 5
+        --weight-gather-precision fp32 | --transport window | --progress thread | --overlap none
+        --overlap oar,ors | --order gpipe | --order zero-bubble)")) {
     EXPECT_THAT(idle(with(alone, words)), testing::ElementsAre(words[0] + ' ' + words[1]));
   }
   EXPECT_THAT(idle(with({"--grid", "data=2,pipe=2,x=2", "--micro-batches", "2"},

@@ -79,13 +79,6 @@ for victim in rank mpirun; do
   fi
 done
 
-# A rank that fails alone: its sentence only. Its neighbour waits for it in a collective.
-status=0
-"$fourfold" train "${common[@]}" --ranks 2 --steps 5 --folder full --log /dev/full >full.out 2>full.err || status=$?
-if [ "$status" -ne 2 ] || [[ $(<full.err) != "fourfold: "*"cannot write the log /dev/full: No space left on device" ]]; then
-  fail "a full disk for the log: status $status, said: $(<full.err)"
-fi
-
 # fill_until COMMAND...: takes the room that is free, again and again, until the command succeeds.
 fill_until() {
   local i k

@@ -45,7 +45,7 @@ Data held_out(const SharedFolder& folder, const std::string& name, const std::st
 }
 
 HeldOutLoss loss_on(const Data& data, const ProcessGrid& grid, const StepOptions& options,
-                    std::int64_t sequences) {
+                    std::int64_t sequences, const std::function<bool()>& goes_on = {}) {
   World world;
   const Program program = record_step(model, options, stage_of(grid, world.rank()));
   ReferenceBackend backend;
@@ -54,7 +54,7 @@ HeldOutLoss loss_on(const Data& data, const ProcessGrid& grid, const StepOptions
   Weights weights(program, grid, world.rank(), backend.memory());
   weights.initialise(model, seed);
   return Validation({world, channels, backend}, model, options, sequences, weights)
-      .loss(data.held_out());
+      .loss(data.held_out(), goes_on);
 }
 
 // The referee's, on one rank, window by window; each weighs as much as it has targets.
@@ -107,7 +107,7 @@ TEST(Validation, IsTheSameHoweverTheWordsAreCut) {
   EXPECT_GE(cuts, 15);
 }
 
-TEST(Validation, ReadsNoMoreWordsThanAskedFor) {
+TEST(Validation, ReadsNoMoreWordsThanAskedForAndEndsWhereItIsToldTo) {
   const SharedFolder folder;
   const std::string text = made_up(100);
   const ProcessGrid grid(1, 1, 1, world_size());
@@ -122,22 +122,10 @@ TEST(Validation, ReadsNoMoreWordsThanAskedFor) {
     EXPECT_EQ(loss.words, most);
     EXPECT_DOUBLE_EQ(loss.mean, loss_on(alone, grid, fp32(), sequences).mean);
   }
-  EXPECT_EQ(loss_on(held_out(folder, "a.txt", text, 1000), grid, fp32(), sequences).words, 99);
-}
-
-TEST(Validation, EndsWhereItIsToldTo) {
-  const SharedFolder folder;
-  const Data data = held_out(folder, "a.txt", made_up(100));
-  World world;
-  const ProcessGrid grid(1, 1, 1, world_size());
-  const Program program = record_step(model, fp32());
-  ReferenceBackend backend;
-  Channels channels(grid, program.channels, TransportKind::ring, ProgressMode::none,
-                    backend.memory());
-  Weights weights(program, grid, world.rank(), backend.memory());
-  Validation validation({world, channels, backend}, model, fp32(), world_size(), weights);
-
-  EXPECT_EQ(validation.loss(data.held_out(), [] { return false; }).words,
+  const Data all = held_out(folder, "a.txt", text, 1000);
+  EXPECT_EQ(loss_on(all, grid, fp32(), sequences).words, 99);
+  // It ends where it is told to, after a batch.
+  EXPECT_EQ(loss_on(all, grid, fp32(), world_size(), [] { return false; }).words,
             std::min(99, 8 * world_size()));
 }
 
