@@ -142,22 +142,6 @@ TEST(checkpoint, bf16_resumes_what_fp32_wrote) {
   EXPECT_THAT(differences(weights, made_up_weights(program, some_grid(), 1)), IsEmpty());
 }
 
-TEST(checkpoint, weights_for_sampling_take_what_they_need) {
-  const SharedFolder folder;
-  const Program program = training_program(small_model(), Precision::bf16);
-  const Weights trained = made_up_weights(program, some_grid(), 1);
-  Checkpoints checkpoints(folder.path());
-  checkpoints.write(made_up_state(10), trained);
-  Program forward = program;
-  for (Parameter& p : forward.parameters) p.master = p.first_moment = p.second_moment = -1;
-  Weights weights(forward, some_grid(), world_rank(), host_memory());
-
-  read_checkpoint(folder.path(), small_model(), weights);
-
-  EXPECT_EQ(weights.all().size() * 4, trained.all().size());
-  EXPECT_THAT(differences(weights, trained), IsEmpty());
-}
-
 TEST(checkpoint, a_step_written_again_replaces_itself) {
   const SharedFolder folder;
   const Program program = training_program(small_model(), Precision::bf16);

@@ -109,20 +109,15 @@ TEST(data, epochs_are_cut_at_every_place_up_to_the_last_word) {
   EXPECT_EQ(*targets.rbegin(), 'A' + 38);
 }
 
-TEST(data, the_default_text_is_there_and_is_a_few_megabytes_of_english) {
+TEST(data, the_default_text_is_a_few_megabytes_of_english_or_its_package_is_named) {
   const Data data(DataOptions{}, byte_model(256));
-
   const double entropy = unigram_entropy(data.training_words(), 256);
+  const SharedFolder folder;
 
   EXPECT_GT(data.training_words().words(), 2'000'000);
   EXPECT_GT(data.validation_words().words(), 200'000);
   EXPECT_GT(entropy, 3.0);
   EXPECT_LT(entropy, 3.5);
-}
-
-TEST(data, a_missing_default_text_names_the_package) {
-  const SharedFolder folder;
-
   EXPECT_THAT(refusal([&] { default_text(folder.path()); }), HasSubstr("package fortunes"));
   EXPECT_THAT(refusal([&] { default_text(folder.file("nowhere")); }), HasSubstr("fortunes"));
 }

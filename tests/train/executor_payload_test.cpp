@@ -79,13 +79,10 @@ void expect_rings_counted(const Case& what) {
   }
 }
 
-TEST(ExecutorPayload, OfRingsIsCountedToTheByte) {
-  for (const Case& what : cases()) expect_rings_counted(what);
-}
-
-TEST(ExecutorPayload, OfBucketsIsCountedToTheByte) {
+TEST(ExecutorPayload, OfRingsAndOfBucketsIsCountedToTheByte) {
   std::int64_t number = 0;
   for (Case what : cases()) {
+    expect_rings_counted(what);
     what.options.zero = number++ % 4;
     what.options.data_bucket = 13 * what.model.hidden * what.model.hidden;
     expect_rings_counted(what);

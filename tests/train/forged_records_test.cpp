@@ -137,12 +137,12 @@ class ForgedRecords : public OneRank {
 
 // What an entry of any kind is replaced by.
 std::vector<json> values(const std::string& outside) {
-  std::vector<json> all = json::parse(R"([
+  std::vector<json> all = json::parse(R"json([
     null, true, "", -1, 0, 9223372036854775807, -9223372036854775808, 18446744073709551615,
     4000000000000000000, 1e300, -0.5, [], {}, [1], {"--log": 7}, "text", "../precious.safetensors",
     "../theirs/precious.safetensors", ".", "..", "-rf", "a\nb", "\u001b[2J", "data.safetensors",
     "notes.txt", "step-best.safetensors", "step-1000.safetensors", "step-00000020.safetensors",
-    "ffffffffffffffff", "$(touch X)"])");
+    "ffffffffffffffff", "$(touch X)"])json");
   const std::string theirs = outside + "/precious.safetensors";
   all.insert(all.end(), {outside, theirs, std::string(300, 'x'), json::array({theirs})});
   return all;

@@ -1,16 +1,23 @@
 // What a run says and records: where its lines go on each screen, and what is said of a reader that
-// left.
+// left. And that requests to stop never touch the stack of what they interrupt.
 #include "engine/train/run/run_log.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "engine/train/run/stop.hpp"
 #include "tests/train/shared_folder.hpp"
 
 namespace fourfold::tests {
@@ -152,6 +159,35 @@ TEST_F(RunLogs, GoOnBehindALineThatAnEarlierRunLeftTorn) {
               before + (before.ends_with('\n') ? "" : "\n") + "{\"kind\":\"run\"}\n");
   }
 }
+
+#if defined(__x86_64__)
+// Sends this process a signal while the stack pointer is `stack`, as it is during oneDNN's
+// products.
+void signal_on_stack(std::byte* stack, int signal) {
+  long number = SYS_kill;
+  asm volatile("xchg %%rsp, %[stack]\n\tsyscall\n\txchg %%rsp, %[stack]"
+               : [stack] "+&b"(stack), "+a"(number)
+               : "D"(static_cast<long>(getpid())), "S"(static_cast<long>(signal))
+               : "rcx", "r11", "memory");
+}
+
+TEST(Stop, a_signal_writes_nothing_below_the_stack_pointer) {
+  const pid_t child = fork();  // signals and notes stay out of the other tests
+  if (child == 0) {
+    watch_for_stop();
+    constexpr std::byte untouched{0x5a};
+    std::vector<std::byte> memory(1 << 18, untouched);
+    signal_on_stack(memory.data() + memory.size() / 64 * 64 - 64, SIGTERM);
+    const bool intact = std::count(memory.begin(), memory.end(), untouched) ==
+                        static_cast<std::ptrdiff_t>(memory.size());
+    _exit(stop_asked() && intact ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), EXIT_SUCCESS);
+}
+#endif
 
 }  // namespace
 }  // namespace fourfold::tests

@@ -16,7 +16,7 @@ saved() {
     fail "$1 does not say how to go on"
 }
 
-for name in HUP-front HUP-mpirun HUP-rank HUP-alone TERM-mpirun TERM-rank INT-front INT-mpirun; do
+for name in HUP-front HUP-mpirun HUP-rank HUP-alone TERM-mpirun USR1-rank INT-front; do
   signal=${name%-*} who=${name#*-} count=2
   if [ "$who" = alone ]; then count=1; fi
   started "$name" "${small[@]}" --ranks $count

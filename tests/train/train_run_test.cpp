@@ -202,39 +202,6 @@ TEST_F(TrainOfReplicas, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
   EXPECT_GT(after, before);
 }
 
-TEST_F(TrainOfReplicas, TextsDependOnTheSeedAndNothingElse) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = small_run(folder);
-  settings.length.steps = 2;
-  settings.sampling.texts = 3;
-  settings.sampling.tokens = 12;
-  settings.sampling.prompt = "the";
-  std::vector<Texts> drawn;
-  for (const std::uint64_t seed : {1, 1, 2}) {
-    settings.sampling.seed = seed;
-    settings.folder += "-again";
-    drawn.push_back(train_model(settings, world).texts);
-  }
-
-  EXPECT_EQ(drawn[0], drawn[1]);
-  EXPECT_NE(drawn[0], drawn[2]);
-  ASSERT_EQ(drawn[0].size(), 3U);
-  EXPECT_NE(drawn[0][0], drawn[0][1]);
-  for (const std::vector<std::int32_t>& text : drawn[0]) {
-    ASSERT_EQ(text.size(), 15U);
-    EXPECT_EQ(std::string(text.begin(), text.begin() + 3), "the");
-  }
-}
-
-TEST(Train, AGridOfOtherRanksIsRefused) {
-  const SharedFolder folder;
-  World world;
-
-  EXPECT_THROW(train_model(run_on(folder, {1, 1, 1, world.size() * 2}), world),
-               std::invalid_argument);
-}
-
 struct Variant {
   ProcessGrid grid;
   StepOptions options;

@@ -38,6 +38,7 @@ struct Trained {
     settings.sampling.tokens = 15;
     settings.sampling.temperature = 0.5;
     settings.sampling.prompt = "the";
+    settings.sampling.seed = 5;
     outcome = train_model(settings, world);
     text.checkpoint = loss.checkpoint = settings.folder + "/checkpoints";
     text.grid = loss.grid = settings.grid;

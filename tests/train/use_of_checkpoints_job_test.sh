@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `fourfold sample` as people run it: from the checkpoint of a small run, on one rank and on four,
-# as text and as JSON; what cannot work is refused in one sentence.
+# `fourfold sample` and `fourfold evaluate` as people run them: text from the checkpoint of a small run,
+# and its loss on files, on one rank and on more, as text and as JSON; what cannot work is refused in
+# one sentence.
 source "$(dirname "${BASH_SOURCE[0]}")/small_job.sh"
 write_small_job "$work" 2
 "$fourfold" train --model ./small.toml --data text.txt --ranks 1 --steps 300 --warm-up 30 --learning-rate 0.01 \
@@ -50,6 +51,24 @@ refused "holds no checkpoint" sample --checkpoint .
 refused "heads do not divide along x" "${sample[@]}" --grid 3x1x1x1
 refused "has 2 ranks, not 4" "${sample[@]}" --grid 2x1x1x1 --ranks 4
 refused "unknown --precision" "${sample[@]}" --precision fp16
+
+# The loss of held-out text is the one that the run has said at its end.
+read -r loss words < <(sed -n 's/^{"kind":"validation",.*"loss":\([0-9.]*\),"words":\([0-9]*\),.*/\1 \2/p' run/log.jsonl | tail -n 1)
+tail -c 1140 text.txt >held-out.txt
+json=$("$fourfold" evaluate --checkpoint run --data held-out.txt --json)
+python3 - "$json" "$loss" "$words" <<'PYTHON' || fail "JSON: $json, beside $loss on $words"
+import json, math, sys
+line = json.loads(sys.argv[1])
+assert line["words"] == int(sys.argv[3]) == 1139, line
+assert abs(line["loss"] - float(sys.argv[2])) < 1e-5, line
+assert abs(line["perplexity"] - math.exp(line["loss"])) < 1e-6 * line["perplexity"], line
+PYTHON
+text=$("$fourfold" evaluate --checkpoint run --data held-out.txt text.txt --grid 2x1x1x1 2>/dev/null)
+[[ $text == *"held-out.txt: loss "*" bits a byte, perplexity "*"all 2 files: loss "* ]] || fail "two ranks say: $text"
+refused "--data is required" evaluate --checkpoint run
+refused "cannot be read: No such file" evaluate --checkpoint run --data none.txt
+refused "heads do not divide along x" evaluate --checkpoint run --data text.txt --grid 3x1x1x1
+
 printf 'x' | dd of=run/checkpoints/step-00000300.safetensors bs=1 seek=20000 conv=notrunc 2>/dev/null
 refused "is damaged" "${sample[@]}"
 echo "checkpoints speak"
