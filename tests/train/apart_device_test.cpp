@@ -5,15 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "engine/cpu/tuned_backend.hpp"
-#include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "tests/train/apart_backend.hpp"
 #include "tests/train/bitwise.hpp"
 #include "tests/train/small_run.hpp"
 
 namespace fourfold::tests {
 namespace {
-
-using testing::IsEmpty;
 
 void expect_the_processors_bits(const Case& what, const Means& means, MemoryReach reach) {
   SCOPED_TRACE(what.grid.str() + " " + name(what.options.precision) + " " + name(means.progress));
@@ -38,26 +35,6 @@ TEST(ApartDevice, TrainsTheBitsOfTheProcessor) {
     expect_the_processors_bits(what, {TransportKind::ring, mode}, MemoryReach::device);
   }
   expect_the_processors_bits(what, {}, MemoryReach::mpi);
-}
-
-TEST(ApartDevice, WritesTheSameCheckpointAndReadsItBack) {
-  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
-    const SharedFolder folder, apart_folder;
-    const ProcessGrid grid = some_grids().front();
-    const Program program = training_program(small_model(), precision);
-    ApartMemory device;
-    const Weights weights = made_up_weights(program, grid, 1);
-    const std::string path = Checkpoints(folder.path()).write(made_up_state(10), weights);
-
-    const std::string apart =
-        Checkpoints(apart_folder.path())
-            .write(made_up_state(10), made_up_weights(program, grid, 1, device));
-    Weights read = made_up_weights(program, grid, 2, device);
-    read_checkpoint(folder.path(), small_model(), read);
-
-    EXPECT_EQ(content_of(apart), content_of(path));
-    EXPECT_THAT(differences(read, weights), IsEmpty());
-  }
 }
 
 // A run with validation, texts and checkpoints, on a backend.

@@ -77,7 +77,11 @@ TEST_F(checkpoint_refusals, a_flipped_byte_anywhere) {
   }
 }
 
-TEST_F(checkpoint_refusals, a_file_cut_short_at_any_length) {
+TEST_F(checkpoint_refusals, a_file_that_is_gone_or_cut_short_at_any_length) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) std::filesystem::remove(newest_data());
+  MPI_Barrier(MPI_COMM_WORLD);
+  expect_refused_whole("cannot read");
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{7}, std::size_t{100}, data_.size() / 2, data_.size() - 1}) {
     SCOPED_TRACE(length);
@@ -94,14 +98,6 @@ TEST_F(checkpoint_refusals, a_file_cut_short_at_any_length) {
     folder_.write("step-00000020.json", record_.substr(0, length));
     expect_refused_whole("is damaged");
   }
-}
-
-TEST_F(checkpoint_refusals, data_that_is_gone) {
-  folder_.write("step-00000020.safetensors", "");
-  if (world_rank() == 0) std::filesystem::remove(newest_data());
-  MPI_Barrier(MPI_COMM_WORLD);
-
-  expect_refused_whole("cannot read");
 }
 
 TEST_F(checkpoint_refusals, nothing_to_read) {

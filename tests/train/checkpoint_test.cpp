@@ -12,6 +12,7 @@
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/checkpoint/safetensors.hpp"
+#include "tests/apart_memory.hpp"
 #include "tests/shapes.hpp"
 #include "tests/train/file_limit.hpp"
 #include "tests/train/made_up_weights.hpp"
@@ -78,7 +79,7 @@ std::vector<Dealt> all_grids() {
 }
 
 Weights dealt_weights(const Dealt& dealt, const Model& model, Precision precision,
-                      std::uint64_t seed) {
+                      std::uint64_t seed, DeviceMemory& device = host_memory()) {
   StepOptions options;
   options.precision = precision;
   options.chunks = dealt.chunks;
@@ -87,7 +88,7 @@ Weights dealt_weights(const Dealt& dealt, const Model& model, Precision precisio
     options.micro_batches = dealt.grid.extent(Axis::pipe);
   }
   return made_up_weights(record_step(model, options, stage_of(dealt.grid, world_rank())),
-                         dealt.grid, seed);
+                         dealt.grid, seed, device);
 }
 
 // Of five layers, which no stages share evenly; a GPT in both precisions, and a Llama.
@@ -113,7 +114,8 @@ TEST(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_
       EXPECT_EQ(content_of(data_of(path)), content_of(data_of(first)));
       EXPECT_EQ(content_of(path), content_of(first));
 
-      Weights read = dealt_weights(dealt, model, precision, 2);
+      ApartMemory device;  // which nobody but its backend reaches
+      Weights read = dealt_weights(dealt, model, precision, 2, device);
       const TrainingState saved = read_checkpoint(folder.path(), model, read);
 
       EXPECT_THAT(differences(read, written), IsEmpty());

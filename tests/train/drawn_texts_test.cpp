@@ -125,16 +125,6 @@ TEST(Nucleus, OfAllIsNoChange) {
   }
 }
 
-TEST(Nucleus, OfNearlyNothingIsTheLikeliestWord) {
-  std::mt19937_64 random(8);
-  for (int n = 0; n < 200; ++n) {
-    Question question = drawn_question(random);
-    question.drawing.top_p = 1e-9;
-    const auto likeliest = std::ranges::max_element(question.logits) - question.logits.begin();
-    EXPECT_EQ(pick(question.logits, question.drawing, next_number(random)), likeliest) << n;
-  }
-}
-
 TEST(Nucleus, HasNoWordWhoseLogitIsNoNumber) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const double top_p : {0.5, 1.0}) {
@@ -276,14 +266,6 @@ TEST(Ending, IsTheFirstAndWhatIsShownIsNeverTakenBack) {
     }
   }
   EXPECT_GT(ended, 1000);
-}
-
-TEST(Ending, IsNotInThePrompt) {
-  const Endings endings{{9}, {{1, 2}}};
-
-  EXPECT_FALSE(has_ended({9, 1, 2}, 3, endings));
-  EXPECT_FALSE(has_ended({9, 1, 2}, 2, endings));
-  EXPECT_TRUE(has_ended({9, 1, 2}, 1, endings));
 }
 
 TEST(Ending, IsTheModelsWordUnlessToldOtherwise) {

@@ -77,10 +77,9 @@ TEST_F(ForeignFolders, AreNamedByTheirLastPartHoweverTheyAreWritten) {
   const std::string path = written(gpt2());
   const std::string name = path.substr(path.find_last_of('/') + 1);
 
-  EXPECT_EQ(read_foreign(path).first.model.name, name);
-  EXPECT_EQ(read_foreign(path + "/").first.model.name, name);
-  EXPECT_EQ(read_foreign(path + "/.").first.model.name, name);
-  EXPECT_EQ(read_foreign(path + "/../" + name).first.model.name, name);
+  for (const std::string& written : {path, path + "/", path + "/.", path + "/../" + name}) {
+    EXPECT_EQ(read_foreign(written).first.model.name, name) << written;
+  }
 }
 
 TEST_F(ForeignFolders, AreCutIntoFilesOfTheSizeThatIsAskedFor) {

@@ -316,17 +316,16 @@ TEST_F(Header, RefusesARunThatNeedsMoreThanThereIs) {
       " are available; cut the batch into more --micro-batches, recompute (--recompute full), or "
       "use more nodes or a smaller --model";
 
+  const std::string needs = "this run needs ";
   EXPECT_GT(available_bytes(), 0);
   EXPECT_EQ(said(4e9, 2, 8'000'000'000), "");
+  EXPECT_EQ(said(4e9, 2, 7'999'999'999),
+            needs + "4.0 GB a rank, 8.0 GB for the 2 ranks on this node, and 8.0 GB" + advice);
   EXPECT_EQ(
-      said(4e9, 2, 7'999'999'999),
-      "this run needs 4.0 GB a rank, 8.0 GB for the 2 ranks on this node, and 8.0 GB" + advice);
-  EXPECT_EQ(said(9e12, 1, 1'500'000'000),
-            "this run needs 9000.0 GB a rank, 9000.0 GB for the one rank on this node, and 1.5 GB" +
-                advice);
-  EXPECT_EQ(
-      said(2e16, 3, 1'500'000'000),
-      "this run needs 2e+07 GB a rank, 6e+07 GB for the 3 ranks on this node, and 1.5 GB" + advice);
+      said(9e12, 1, 1'500'000'000),
+      needs + "9000.0 GB a rank, 9000.0 GB for the one rank on this node, and 1.5 GB" + advice);
+  EXPECT_EQ(said(2e16, 3, 1'500'000'000),
+            needs + "2e+07 GB a rank, 6e+07 GB for the 3 ranks on this node, and 1.5 GB" + advice);
   EXPECT_NE(said(4e9, 1, 0, 1000).find("; make --offload-bucket smaller than 1000, cut the batch"),
             std::string::npos);
 }

@@ -75,9 +75,9 @@ std::vector<ProcessGrid> grids_for(const Model& model) {
 }
 
 // Beyond the model's 12 words, too, where the cache is of no use any more.
-void expect_same_words(const Model& model) {
+void expect_same_words(const Model& model, const StepOptions& options = Drawing::fp32()) {
   for (const ProcessGrid& grid : grids_for(model)) {
-    Drawing run(grid, Drawing::fp32(), model);
+    Drawing run(grid, options, model);
     const Texts expected = run.draw(Decoding::whole, 16);
 
     EXPECT_EQ(run.draw(Decoding::cached, 16), expected) << grid.str();
@@ -91,19 +91,12 @@ TEST(KeyValueCache, DrawsTheSameWordsAsWithoutOnEveryGrid) {
   expect_same_words(Drawing::small());
   Model model = Drawing::small_llama();
   expect_same_words(model);
+  expect_same_words(model, StepOptions{});  // in bf16
   model.layer_pattern = "attention window_tokens=4, attention";
   for (QueryKeyNormKind kind : {QueryKeyNormKind::heads, QueryKeyNormKind::all}) {
     model.query_key_norm = kind;
     expect_same_words(model);
   }
-}
-
-TEST(KeyValueCache, DrawsTheSameWordsInBf16) {
-  StepOptions options;
-  options.precision = Precision::bf16;
-  Drawing run(grids_of_all_ranks().front(), options);
-
-  EXPECT_EQ(run.draw(Decoding::cached, 8), run.draw(Decoding::whole, 8));
 }
 
 // Prompts that are as long as the texts before have become would look as if they had been read.

@@ -308,9 +308,9 @@ TEST_F(Streams, GoldfishAsksForAHashOfSomeWords) {
 
   EXPECT_EQ(said(0, 1), "");
   EXPECT_EQ(said(2, 1), "");
-  EXPECT_EQ(said(1, 13), sentence + "1 and 13");
-  EXPECT_EQ(said(-2, 13), sentence + "-2 and 13");
-  EXPECT_EQ(said(4, 0), sentence + "4 and 0");
+  for (const auto& [k, h] : {std::pair{1, 13}, {-2, 13}, {4, 0}}) {
+    EXPECT_EQ(said(k, h), sentence + std::to_string(k) + " and " + std::to_string(h));
+  }
   for (const double share : {0.0, 1.0, -0.5, std::nan("")}) {
     options.goldfish = {};
     options.held_out = share;

@@ -106,6 +106,8 @@ TEST_F(Flags, EachSetsItsOwnNumberAndNoOther) {
   EXPECT_EQ(seeded.at("data_seed"), 5);
   EXPECT_TRUE(settings_from({"--tune-kernels"}).tune_kernels);
   EXPECT_EQ(settings_from({"--json"}).screen, Screen::json);
+  EXPECT_EQ(core_wish("keep"), CoreWish::keep);
+  EXPECT_EQ(core_wish("auto"), CoreWish::repair);
 }
 
 TEST_F(Flags, DefaultsAreTheGoldenOnes) {
@@ -210,11 +212,6 @@ TEST_F(Flags, RanksAndGridsMustAgree) {
   EXPECT_EQ(refusal<std::exception>([] { expect_ranks(ProcessGrid(1, 1, 1, 1), 2); }),
             "grid 1x1x1x1 needs 1 rank, but mpirun has started 2");
   EXPECT_EQ(refusal<std::exception>([] { expect_ranks(ProcessGrid(1, 2, 1, 1), 2); }), "accepted");
-}
-
-TEST_F(Flags, OpenBlasKeepsItsCoreWhereThatIsAskedFor) {
-  EXPECT_EQ(core_wish("keep"), CoreWish::keep);
-  EXPECT_EQ(core_wish("auto"), CoreWish::repair);
 }
 
 TEST_F(Flags, TheFifthStepIsTracedOrTheLast) {

@@ -150,26 +150,17 @@ TEST_F(sample_of_a_checkpoint, has_another_text_for_each_place_and_seed) {
   EXPECT_EQ(seen.size(), 6U);
 }
 
-TEST_F(sample_of_a_checkpoint, can_be_drawn_in_bf16) {
-  asked_.precision = Precision::bf16;
-  asked_.sampling.temperature = 0.0;
-  asked_.sampling.tokens = 5;
-
-  const SampledTexts drawn = sample_words(asked_, world_);
-
-  EXPECT_EQ(std::string(drawn.texts[0].begin(), drawn.texts[0].begin() + 3), "the");
-  EXPECT_EQ(drawn.texts[0].size(), 8U);
-}
-
-// Words that are drawn, and not those that were there.
+// Of the words that are drawn, and not of those that were there; in both precisions.
 TEST_F(sample_of_a_checkpoint, has_the_speed_of_what_is_drawn) {
-  for (const std::int64_t tokens : {1, 4}) {
-    asked_.sampling.tokens = tokens;
-    for (const std::int64_t texts : {1, 3}) {
+  asked_.sampling.temperature = 0.0;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    asked_.precision = precision;
+    for (const auto& [texts, tokens] : {std::pair{1, 4}, {3, 1}}) {
       asked_.sampling.texts = texts;
+      asked_.sampling.tokens = tokens;
       const SampledTexts drawn = sample_words(asked_, world_);
-      EXPECT_NEAR(drawn.words_per_second * drawn.seconds, static_cast<double>(tokens * texts),
-                  1e-6);
+      EXPECT_NEAR(drawn.words_per_second * drawn.seconds, tokens * texts, 1e-6);
+      EXPECT_EQ(std::string(drawn.texts[0].begin(), drawn.texts[0].begin() + 3), "the");
     }
   }
 }
