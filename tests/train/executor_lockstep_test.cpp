@@ -69,7 +69,7 @@ TEST(ExecutorEqualsLockstep, WithBlocksOfOtherShapes) {
 }
 
 // From a file of 32-bit tokens on one and on two ranks, whichever axis they lie along.
-TEST(WideTokens, TrainAsTheRefereeSays) {
+TEST(ExecutorEqualsLockstep, OnMoreWordsThan16BitsCount) {
   if (world_size() > 2) GTEST_SKIP() << "two ranks cut the vocabulary";
   const SharedFolder folder;
   DataOptions options;

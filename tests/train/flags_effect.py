@@ -26,16 +26,20 @@ ROWS = {
     "--transport": Row("", "ring"), "--tune-kernels": Row(), "--time-reference": Row(),
     "--openblas-core": Row("", "keep", {"OPENBLAS_CORETYPE": "Nehalem"}),
     "--micro-batches": Row("", "2"), "--precision": Row("", "bf16"), "--recompute": Row("", "full"),
+    "--recompute-every": Row("--recompute full", "2"), "--recompute-layers": Row("--recompute full", "1"),
     "--attention": Row("", "unfused"), "--overlap": Row("--grid 2x1x1x1", "none"),
     "--in-flight-blocks": Row("--grid 1x1x2x1 --model ./deep.toml", "1"),
     "--weight-gather": Row("--grid 1x1x2x1 --micro-batches 2", "keep"),
+    "--weight-gather-precision": Row("--grid 1x1x2x1 --precision bf16", "fp32"),
     "--gradient-reduction": Row("--grid 1x1x2x1 --micro-batches 2", "accumulated"),
     "--data-reduction": Row("--model ./deep.toml", "beside-backward"), "--order": Row(PIPE, "gpipe"),
     "--chunks": Row(PIPE + " --model ./deep.toml --order interleaved --chunks 2", "4"),
+    "--layers-per-stage": Row(PIPE + " --model ./deep.toml", "3,5"),
     "--pipeline-limit": Row(PIPE + " --order message-driven", "1"), "--zero": Row("", "1"),
     "--offload-activations": Row("--recompute full", "on"),
     "--offload-bucket": Row("", "500"), "--sequence-parallel": Row("--grid 2x1x1x1", "on"),
     "--cut-messages": Row("--grid x=2,pipe=2 --micro-batches 4", "on"), "--data-bucket": Row("", "1000"),
+    "--data-bucket-each": Row("", "500"),
     "--grad-precision-z": Row("--grid 1x1x2x1 --precision bf16", "fp32"),
     "--grad-precision-data": Row("--precision bf16", "bf16"),
     "--batch": Row("", "4"), "--steps": Row("", "4"), "--minutes": Row("", "0.0001"),
@@ -53,7 +57,7 @@ ROWS = {
 }
 # Flags that change what nobody can see in what a run leaves, or that are refused in words.
 ELSEWHERE = {
-    "--help": "prints the help", "--rank-order": "is refused: mpirun places ranks",
+    "--help": "prints the help", "--products": "is refused: factors are multiplied as they are stored", "--rank-order": "is refused: mpirun places ranks",
     "--pad-vocabulary": "is refused: a vocabulary is trained as it is",
     "--progress": "decides when collectives advance, which is seen in seconds alone",
     "--hang-timeout": "decides how long a hanging rank is waited for",
@@ -121,14 +125,6 @@ def left_by(words, environment):
     return left
 
 
-# The order in which the trace's lines end depends on the clock: what is compared is who does what.
-def comparable(left):
-    left = dict(left)
-    if "trace" in left:
-        left["trace"] = [event for event in left["trace"] if event[1] == 0]
-    return left
-
-
 def main():
     flags = flags_of_help()
     unknown = [flag for flag in flags if flag not in ROWS and flag not in ELSEWHERE]
@@ -144,12 +140,12 @@ def main():
             beside = COMMON
         key = (beside, str(row.environment))
         if key not in bases:
-            bases[key] = comparable(left_by(beside, row.environment))
+            bases[key] = left_by(beside, row.environment)
         changed = " ".join(merged(beside, f"{flag} {row.value}" if flag != "--folder" else "--folder elsewhere"))
-        if comparable(left_by(changed, row.environment)) == bases[key]:
+        if left_by(changed, row.environment) == bases[key]:
             idle.append(flag)
     plain = f"{COMMON} --ranks 2"
-    steady = comparable(left_by(plain, {})) == bases[(plain + " ", "{}")]
+    steady = left_by(plain, {}) == bases[(plain + " ", "{}")]
     print(f"{len(flags)} flags, {len(flags) - len(unknown) - len(idle)} with an effect or a reason")
     for name, which in (("not in this table", unknown), ("in this table, but gone", gone), ("without effect", idle)):
         if which:

@@ -232,6 +232,7 @@ TEST_F(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
   TrainSettings settings = run_on(folder, text_with(0));
   settings.data.files = {folder.write("documents.jsonl", lines)};
   settings.data.validation_files = {folder.write("held-out.jsonl", lines)};
+  settings.data.validation_words = 0;
   settings.length.steps = 5;
 
   const TrainOutcome outcome = train_model(settings, world);

@@ -36,10 +36,10 @@ inline std::vector<Words> rows_of(std::string table) {
 }
 
 struct Parsed {
-  explicit Parsed(const Words& words) {
+  explicit Parsed(const Words& words, bool read = true) {
     add_train_flags(app, flags);
     check_all_values(app);
-    parse_words(app, words);
+    if (read) parse_words(app, words);
   }
   TrainSettings settings() const { return settings_of(flags); }
 
@@ -50,13 +50,12 @@ struct Parsed {
 // What is said about the words by `call`, or "accepted".
 template <typename Call>
 std::string said_of(const Words& words, const Call& call) {
-  CLI::App app;
-  TrainFlags flags;
-  add_train_flags(app, flags);
+  Parsed parsed(words, false);
   try {
-    call(Parsed(words));
+    parse_words(parsed.app, words);
+    call(parsed);
   } catch (const CLI::ParseError& error) {
-    return sentence_of(app, error);
+    return sentence_of(parsed.app, error);
   } catch (const std::exception& error) {
     return error.what();
   }
