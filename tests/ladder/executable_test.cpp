@@ -132,34 +132,35 @@ TEST(Executable, DoesWhatEachFlagSays) {
 }
 
 TEST(Executable, TakesEveryPartOfAPoint) {
-  std::vector<std::pair<std::string, Point>> points;
-  const auto changed = [&](const std::string& what, const std::function<void(Point&)>& change) {
+  using Change = std::function<void(Point&)>;
+  const std::vector<std::pair<const char*, Change>> changes{
+      {"scales",
+       [](Point& one) {
+         one.scales = {{"processor.memory_bandwidth_GBps", 0.5}};
+       }},
+      {"software", [](Point& one) { one.software = "pytorch-fsdp"; }},
+      {"placement", [](Point& one) { one.what_ifs.placement.by = Placing::spread; }},
+      {"jitter", [](Point& one) { one.what_ifs.jitter_percent = 3.0; }},
+      {"slow devices",
+       [](Point& one) {
+         one.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}};
+       }},
+      {"degraded",
+       [](Point& one) {
+         one.what_ifs.degrade = {{"nic:0.0", 0.1}};
+       }},
+      {"failed",
+       [](Point& one) {
+         one.what_ifs.fail = {{"nic:0.0", 1}};
+       }},
+      {"collective",
+       [](Point& one) { one.what_ifs.collective = collective_tuning("all-reduce:tree"); }},
+      {"rank order", [](Point& one) { one.options.rank_order = RankOrder::parse("data,x"); }}};
+  for (const auto& [what, change] : changes) {
     Point point = point_on("frontier");
+    point.grid = ProcessGrid(2, 1, 2, 8);
+    point.global_batch = 128;
     change(point);
-    points.emplace_back(what, point);
-  };
-  changed("scales", [](Point& one) { one.scales = {{"processor.memory_bandwidth_GBps", 0.5}}; });
-  changed("software", [](Point& one) { one.software = "pytorch-fsdp"; });
-  changed("placement", [](Point& one) { one.what_ifs.placement.by = Placing::spread; });
-  changed("jitter", [](Point& one) { one.what_ifs.jitter_percent = 3.0; });
-  changed("slow devices", [](Point& one) { one.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}}; });
-  changed("degraded", [](Point& one) {
-    one.grid = ProcessGrid(2, 1, 2, 8);
-    one.global_batch = 128;
-    one.what_ifs.degrade = {{"nic:0.0", 0.1}};
-  });
-  changed("failed", [](Point& one) {
-    one.grid = ProcessGrid(2, 1, 2, 8);
-    one.global_batch = 128;
-    one.what_ifs.fail = {{"nic:0.0", 1}};
-  });
-  changed("collective", [](Point& one) {
-    one.grid = ProcessGrid(2, 1, 2, 8);
-    one.global_batch = 128;
-    one.what_ifs.collective = collective_tuning("all-reduce:tree");
-  });
-  changed("rank order", [](Point& one) { one.options.rank_order = RankOrder::parse("data,x"); });
-  for (const auto& [what, point] : points) {
     const Said said = run(point, "2>&1");
     ASSERT_EQ(said.status, 0) << what << ": " << said.text;
     expect_same(replay_answer_from_json(said.text), own(point, {}), what);
@@ -181,10 +182,10 @@ TEST(Executable, StopsBeyondItsWorkLimitWithItsStatus) {
 
 TEST(Executable, ListsWhatTheLibraryLists) {
   Point point = point_on("crossbar");
-  EXPECT_EQ(run(point, "--listing").text, listing(lower(point, read_platform("crossbar")),
-                                                  point.grid, read_platform("crossbar"), {}));
-  point.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}};
   const Platform crossbar = read_platform("crossbar");
+  EXPECT_EQ(run(point, "--listing").text,
+            listing(lower(point, crossbar), point.grid, crossbar, {}));
+  point.what_ifs.slow_devices = {1, {}, 0.5, 0.0, {}};
   const std::vector<double> factors = compute_factors(point, mapping_of(point, crossbar));
 
   const std::string slow = run(point, "--listing").text;

@@ -1,9 +1,9 @@
-// Points for the tests that compare rungs: real models on real grids, with every option that
-// changes the order of communication.
+// Points for the tests that compare rungs, and whether two rungs say the same seconds.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
-#include <vector>
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point.hpp"
@@ -24,37 +24,29 @@ inline Point point_on(const std::string& platform, const Model& model, const Pro
   return point;
 }
 
-// The step as published, and with each option turned the other way.
-inline std::vector<StepOptions> option_sets() {
-  std::vector<StepOptions> sets(1);
-  sets.emplace_back().micro_batches = 2;
-  sets.emplace_back().recompute = Recompute::none;
-  sets.emplace_back().overlap = {false, false, false, false};
-  sets.emplace_back().overlap.all_gather = false;
-  sets.emplace_back().overlap.reduce_scatter = false;
-  sets.emplace_back().overlap.all_reduce = false;
-  sets.emplace_back().in_flight_blocks = 1;
-  sets.emplace_back().data_reduction = DataReduction::beside_backward;
-  StepOptions& unfused = sets.emplace_back();
-  unfused.attention = AttentionKernel::unfused;
-  unfused.recompute = Recompute::selective;
-  StepOptions& in_buckets = sets.emplace_back();
-  in_buckets.data_bucket = 4 * 12 * std::int64_t{3840} * 3840;
-  in_buckets.data_reduction = DataReduction::beside_backward;
-  for (std::int64_t zero : {1, 2}) {
-    StepOptions& cut = sets.emplace_back(in_buckets);
-    cut.zero = zero;
-    cut.micro_batches = 2;
-  }
-  StepOptions& sparing = sets.emplace_back();
-  sparing.micro_batches = 2;
-  sparing.weight_gather = WeightGather::keep;
-  sparing.gradient_reduction = GradientReduction::accumulated;
-  return sets;
+// "crossbar" has a port for every channel, "crossbar-shared" one for all.
+inline const Platform& crossbar(const std::string& name = "crossbar") {
+  static const Platform own = read_platform("crossbar");
+  static const Platform shared = read_platform("crossbar-shared");
+  return name == "crossbar" ? own : shared;
 }
 
 inline std::string describe(const Point& point) {
   return to_json(point);
+}
+
+inline void expect_equal(const Outcome& estimated, const Outcome& simulated,
+                         const std::string& what) {
+  const double tolerance = 1e-6 * estimated.total.value;
+  EXPECT_NEAR(estimated.total.value, simulated.total.value, tolerance) << what;
+  EXPECT_NEAR(estimated.compute.value, simulated.compute.value, tolerance) << what;
+  EXPECT_NEAR(estimated.bubble.value, simulated.bubble.value, tolerance) << what;
+  ASSERT_EQ(estimated.channels, simulated.channels);
+  for (std::size_t c = 0; c < estimated.channels.size(); ++c) {
+    const std::string channel = name(estimated.channels[c]) + ' ' + what;
+    EXPECT_NEAR(estimated.exposed[c].value, simulated.exposed[c].value, tolerance) << channel;
+    EXPECT_NEAR(estimated.busy[c].value, simulated.busy[c].value, tolerance) << channel;
+  }
 }
 
 }  // namespace fourfold::tests

@@ -48,6 +48,37 @@ struct Answers {
   double free = 0.0;
 };
 
+// Routes of an exported platform are minimal.
+Platform with_minimal_routes(const std::string& name) {
+  Platform platform = read_platform(name);
+  if (auto* dragonfly = std::get_if<DragonflyNetwork>(&platform.network)) {
+    dragonfly->local_detours = 0;
+    dragonfly->global_detours = 0;
+  }
+  return platform;
+}
+
+// The protocol sustains what it likes: only links limit.
+void lift_caps(Platform& platform) {
+  for (auto* plateaus :
+       {&platform.library.across, &platform.library.across_at_once, &platform.library.in_node}) {
+    for (Plateau& plateau : *plateaus) plateau.bus_bandwidth = {1e13};
+  }
+  for (StridedPlateau& plateau : platform.library.in_node_by_stride) {
+    plateau.bus_bandwidth = {1e13};
+  }
+}
+
+// Of what is replayed. Measured: 0.090 % at most and 0.59 % (both Frontier without caps), 1.9 %
+// (Perlmutter).
+constexpr double groups_meet = 1e-3;
+constexpr double rings_enter_freely = 1e-2;
+constexpr double caps_bind = 3e-2;
+
+void expect_near(double replayed, double witnessed, double tolerance) {
+  EXPECT_NEAR(witnessed, replayed, tolerance * replayed);
+}
+
 class Witness : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -110,57 +141,22 @@ class Witness : public ::testing::Test {
     return result;
   }
 
+  // With the protocol's caps as they are, and lifted: a real step bursts at its links' rate and
+  // then pauses until the protocol's rate is met, where a flow of the replay keeps to that rate
+  // throughout and so shares links otherwise; and real rings have no start barrier.
+  void expect_explained(const Point& point) {
+    Platform platform = with_minimal_routes(point.platform);
+    const Answers capped = compare(point, platform);
+    lift_caps(platform);
+    const Answers links = compare(point, platform);
+    expect_near(capped.replayed, capped.met_at_barrier, caps_bind);
+    expect_near(capped.replayed, capped.free, caps_bind);
+    expect_near(links.replayed, links.met_at_barrier, groups_meet);
+    expect_near(links.replayed, links.free, rings_enter_freely);
+  }
+
   TemporaryFolder folder_;
 };
-
-// Routes of an exported platform are minimal.
-Platform with_minimal_routes(const std::string& name) {
-  Platform platform = read_platform(name);
-  if (auto* dragonfly = std::get_if<DragonflyNetwork>(&platform.network)) {
-    dragonfly->local_detours = 0;
-    dragonfly->global_detours = 0;
-  }
-  return platform;
-}
-
-// The protocol sustains what it likes: only links limit.
-void lift_caps(Platform& platform) {
-  for (auto* plateaus :
-       {&platform.library.across, &platform.library.across_at_once, &platform.library.in_node}) {
-    for (Plateau& plateau : *plateaus) plateau.bus_bandwidth = {1e13};
-  }
-  for (StridedPlateau& plateau : platform.library.in_node_by_stride) {
-    plateau.bus_bandwidth = {1e13};
-  }
-}
-
-// Of what is replayed. Measured: 0.090 % at most and 0.59 % (both Frontier without caps), 1.9 %
-// (Perlmutter).
-constexpr double groups_meet = 1e-3;
-constexpr double rings_enter_freely = 1e-2;
-constexpr double caps_bind = 3e-2;
-
-void expect_near(double replayed, double witnessed, double tolerance) {
-  EXPECT_NEAR(witnessed, replayed, tolerance * replayed);
-}
-
-// With the protocol's caps as they are, and lifted.
-void expect_explained(const Answers& capped, const Answers& links) {
-  const auto percent = [](double a, double b) { return 100.0 * (a / b - 1.0); };
-  fmt::print(
-      "  Explained: {:+.3f} % as a real step bursts at its links' rate and then pauses until the\n"
-      "  protocol's rate is met, where a flow of the replay keeps to that rate throughout and so\n"
-      "  shares links otherwise; without caps {:+.4f} % are left. {:+.3f} % (without caps {:+.3f} "
-      "%)\n"
-      "  as real rings have no start barrier and pay latency step by step.\n",
-      percent(capped.met_at_barrier, capped.replayed),
-      percent(links.met_at_barrier, links.replayed), percent(capped.free, capped.met_at_barrier),
-      percent(links.free, links.met_at_barrier));
-  expect_near(capped.replayed, capped.met_at_barrier, caps_bind);
-  expect_near(capped.replayed, capped.free, caps_bind);
-  expect_near(links.replayed, links.met_at_barrier, groups_meet);
-  expect_near(links.replayed, links.free, rings_enter_freely);
-}
 
 Model two_layers() {
   Model model = short_model();
@@ -169,47 +165,19 @@ Model two_layers() {
 }
 
 TEST_F(Witness, CrossbarWithSharedPorts) {
-  const Point point = point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
-  Platform platform = read_platform("crossbar-shared");
-
-  const Answers capped = compare(point, platform);
-  lift_caps(platform);
-  const Answers links = compare(point, platform);
-
-  expect_explained(capped, links);
+  expect_explained(point_on("crossbar-shared", two_layers(), {2, 2, 2, 2}));
 }
 
 TEST_F(Witness, PerlmutterWithMinimalRoutes) {
-  const Point point = point_on("perlmutter", two_layers(), {4, 2, 2, 2});
-  Platform platform = with_minimal_routes("perlmutter");
-
-  const Answers capped = compare(point, platform);
-  lift_caps(platform);
-  const Answers links = compare(point, platform);
-
-  expect_explained(capped, links);
+  expect_explained(point_on("perlmutter", two_layers(), {4, 2, 2, 2}));
 }
 
 TEST_F(Witness, SLOW_FrontierWithMinimalRoutes) {
-  const Point point = point_on("frontier", short_model(), {8, 2, 2, 2});
-  Platform platform = with_minimal_routes("frontier");
-
-  const Answers capped = compare(point, platform);
-  lift_caps(platform);
-  const Answers links = compare(point, platform);
-
-  expect_explained(capped, links);
+  expect_explained(point_on("frontier", short_model(), {8, 2, 2, 2}));
 }
 
 TEST_F(Witness, SLOW_PerlmutterOn64Devices) {
-  const Point point = point_on("perlmutter", short_model(), {4, 2, 4, 2});
-  Platform platform = with_minimal_routes("perlmutter");
-
-  const Answers capped = compare(point, platform);
-  lift_caps(platform);
-  const Answers links = compare(point, platform);
-
-  expect_explained(capped, links);
+  expect_explained(point_on("perlmutter", short_model(), {4, 2, 4, 2}));
 }
 
 // Where links alone limit, a group of four and one of eight on two nodes; a broadcast goes around
