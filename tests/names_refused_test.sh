@@ -23,23 +23,20 @@ expect_refused() {  # what the refusal names
     exit 1
   fi
   grep -qF "$1" <<<"$output" || { echo "the refusal does not name $1; it says: $output" >&2; exit 1; }
+  fresh
 }
 
 fresh
 FOURFOLD_SOURCE_DIR=$tree bash "$check" >/dev/null
 plant sim/cost/cost.hpp fourfold Cost
 expect_refused sim/cost/cost.hpp
-fresh
 plant sim/cost/cost.hpp "fourfold::inline sim" Cost
 expect_refused sim/cost/cost.hpp
-fresh
 plant sim/cost/cost.hpp "fourfold::inline sim::inline cost" Folded
 expect_refused Folded
-fresh
 plant scaling/find/a.cpp "fourfold::inline scaling::inline find" Walk
 plant sim/cost/b.cpp "fourfold::inline sim::inline cost" Walk
 expect_refused Walk
-fresh
 plant sim/replay/witness.hpp "fourfold::inline sim::inline replay" Observed
 expect_refused sim/replay/witness.hpp
 echo "trees with one fault each are refused"
