@@ -1,6 +1,6 @@
 // Steps of every shape of block, drawn over all options: what is counted of the folded step is what
-// a slow walk counts through every operation that was recorded, and an evaluation does the forward
-// pass of a step and nothing else. No machine moves these numbers.
+// a slow walk counts through every operation that was recorded, and the same whether a few
+// micro-batches are recorded or all. No machine moves these numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/fold/count.hpp"
-#include "schedule/fold/memory.hpp"
+#include "schedule/fold/pipeline.hpp"
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/schedule/flat.hpp"
+#include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
 
 namespace fourfold::tests {
@@ -31,6 +31,7 @@ DrawnStep drawn_shape(std::int64_t number) {
   DrawnStep step = drawn_step(number + 1000, most_devices,
                               shapes[static_cast<std::size_t>(number) % shapes.size()]);
   step.options.overlap.across_blocks = !draw.often("across", 30);
+  if (draw.often("no window", 10)) step.options.in_flight_blocks = 0;
   if (draw.often("data bucket", 40)) {
     step.options.data_bucket = draw.of<std::int64_t>("elements", {5000, 40'000, 200'000});
   }
@@ -44,6 +45,11 @@ DrawnStep step_of(std::int64_t number) {
 
 Schedule whole_schedule(const DrawnStep& step, const Stage& stage) {
   return issue(record_step(step.model, step.options, stage), step.options);
+}
+
+Counted folded(const DrawnStep& step, const Stage& stage) {
+  return counted(folded_step(step.model, step.options, stage), step.grid,
+                 step.micro_batch_tokens());
 }
 
 // By channel: collectives of groups of several, their whole buffers, and what a ring sends of them.
@@ -82,12 +88,9 @@ TEST(DrawnShapes, CountTheCollectivesThatTheirProgramsHave) {
     const std::int64_t stages = step.grid.extent(Axis::pipe);
     const Stage stage{number / 2 % stages, stages};
     const Program program = whole_schedule(step, stage).program;
-    const Folded folded = folded_step(step.model, step.options, stage);
-    LocalSizes sizes;
-    sizes.evaluate(folded, step.grid, {step.micro_batch_tokens()});
     SCOPED_TRACE(words_of(step));
 
-    const Counts counts = count(folded, sizes, step.grid);
+    const Counts counts = folded(step, stage).counts;
 
     const std::map<std::string, Sums> expected = counted_one_by_one(program, step);
     std::size_t seen = 0;
@@ -106,11 +109,9 @@ TEST(DrawnShapes, CountTheCollectivesThatTheirProgramsHave) {
   }
 }
 
-// Of a pipeline, order_test.cpp says the same for its messages, and data_bucket_test.cpp for
-// buckets.
 TEST(DrawnShapes, FoldedAreTheScheduleStepForStep) {
   int compared = 0;
-  for (std::int64_t number = 0; number < 2 * steps_drawn; ++number) {
+  for (std::int64_t number = 0; number < 4 * steps_drawn; ++number) {
     DrawnStep step = step_of(number);
     if (step.grid.extent(Axis::pipe) > 1) continue;
     step.options.data_bucket = step.options.offload_bucket = 0;
@@ -121,46 +122,94 @@ TEST(DrawnShapes, FoldedAreTheScheduleStepForStep) {
               "")
         << words_of(step);
   }
-  EXPECT_GT(compared, 15);
+  EXPECT_GT(compared, 40);
 }
 
-TEST(DrawnShapes, HoldWhatTheirRolesHoldTogether) {
+// Bytes that a product moves: each operand once, each result once.
+TEST(DrawnShapes, MoveEveryOperandAndResultOnce) {
   for (std::int64_t number = 0; number < steps_drawn; ++number) {
     const DrawnStep step = step_of(number);
     const std::int64_t stages = step.grid.extent(Axis::pipe);
-    const Folded folded = folded_step(step.model, step.options, {number / 2 % stages, stages});
-    LocalSizes sizes;
-    sizes.evaluate(folded, step.grid, {step.micro_batch_tokens()});
+    SCOPED_TRACE(words_of(step));
 
-    const MemoryUse use = peak_memory(folded, sizes, step.grid);
+    const Counted counted = folded(step, {number / 2 % stages, stages});
 
-    double sum = 0.0;
-    for (Bytes bytes : use.by_role) sum += bytes.value;
-    EXPECT_DOUBLE_EQ(sum, use.peak.value) << words_of(step);
-    EXPECT_EQ(use.on_host.value > 0.0, step.options.offload_bucket > 0) << words_of(step);
-  }
-}
-
-// Bytes that an operation moves: each operand once, each result once, unless it only looks up.
-TEST(DrawnShapes, MoveEveryOperandAndResultOnce) {
-  for (std::int64_t number = 0; number < steps_drawn; number += 3) {
-    const DrawnStep step = step_of(number);
-    const std::int64_t stages = step.grid.extent(Axis::pipe);
-    const Folded folded = folded_step(step.model, step.options, {number / 2 % stages, stages});
-    LocalSizes sizes;
-    sizes.evaluate(folded, step.grid, {step.micro_batch_tokens()});
+    EXPECT_EQ(counted.memory.on_host.value > 0.0, step.options.offload_bucket > 0);
     std::size_t products = 0;
-    for (const OpClass& op : folded.classes) {
+    for (const OpClass& op : counted.folded.classes) {
       if (op.kind != OpKind::gemm) continue;
       ++products;
       double bytes = 0.0;
       for (const auto* list : {&op.reads, &op.writes}) {
-        for (std::int32_t size : *list) bytes += sizes.bytes[static_cast<std::size_t>(size)];
+        for (std::int32_t size : *list) {
+          bytes += counted.sizes.bytes[static_cast<std::size_t>(size)];
+        }
       }
-      EXPECT_EQ(op_traffic(op, sizes).value, bytes) << words_of(step);
-      EXPECT_TRUE(moves(op, sizes));
+      EXPECT_EQ(op_traffic(op, counted.sizes).value, bytes);
+      EXPECT_TRUE(moves(op, counted.sizes));
     }
     EXPECT_GT(products, 0U);
+  }
+}
+
+// Of so many micro-batches that most need not be recorded, with options that other tests do not
+// draw.
+DrawnStep drawn_long(std::int64_t number) {
+  DrawnStep step = drawn_step(number, 96);
+  const Draw draw(number, 0);
+  const std::int64_t times = draw.of<std::int64_t>("times", {1, 3, 5});
+  step.options.micro_batches *= times;
+  step.batch *= times;
+  step.options.overlap.across_blocks = !draw.often("across", 30);
+  step.options.recompute =
+      draw.of("any recompute", {Recompute::full, Recompute::full, Recompute::none,
+                                Recompute::selective, Recompute::mlp, Recompute::norms});
+  step.options.recompute_every = draw.of<std::int64_t>("every", {1, 1, 2});
+  step.options.recompute_layers = draw.of<std::int64_t>("layers", {0, 0, 1});
+  step.options.offload_activations = draw.often("offload activations", 40);
+  step.options.data_bucket = draw.of<std::int64_t>("data bucket", {0, 0, 5000, 4'000'000});
+  step.options.phase = draw.of(
+      "phase", {Phase::training, Phase::training, Phase::training, Phase::prefill, Phase::decode});
+  return step;
+}
+
+// The fold records a few micro-batches and repeats the last period.
+TEST(DrawnSteps, CountTheSameWithEveryMicroBatchRecorded) {
+  for (std::int64_t number = 0; number < 100; ++number) {
+    const DrawnStep step = drawn_long(number);
+    const std::int64_t count_of_stages = step.grid.extent(Axis::pipe);
+    SCOPED_TRACE(words_of(step));
+    const std::vector<Folded> stages = folded_stages(step.model, step.options, count_of_stages);
+    const Pipeline pipeline(stages);
+    std::vector<LocalSizes> of_kinds;
+    for (const StageKind& kind : pipeline.kinds()) {
+      of_kinds.emplace_back().evaluate(stages[static_cast<std::size_t>(kind.stage)], step.grid,
+                                       {step.micro_batch_tokens()});
+    }
+    const std::vector<MemoryUse> of_pipeline = peak_memory(pipeline, of_kinds, step.grid);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const Stage stage{static_cast<std::int64_t>(i), count_of_stages};
+      SCOPED_TRACE("stage " + std::to_string(i));
+
+      const Counted few = counted(stages[i], step.grid, step.micro_batch_tokens());
+      const Counted all =
+          counted(fold_schedule(whole_schedule(step, stage)), step.grid, step.micro_batch_tokens());
+
+      const double executed = all.counts.executed().value;
+      EXPECT_NEAR(few.counts.executed().value, executed, 1e-12 * executed);
+      EXPECT_EQ(few.counts.collectives, all.counts.collectives);
+      for (std::size_t c = 0; c < all.counts.sent.size(); ++c) {
+        for (const auto of : {&Counts::sent, &Counts::payload}) {
+          const double whole = (all.counts.*of)[c].value;
+          EXPECT_NEAR((few.counts.*of)[c].value, whole, 1e-12 * whole)
+              << name(all.counts.channels[c]);
+        }
+      }
+      for (const MemoryUse& use : {few.memory, of_pipeline[i]}) {
+        EXPECT_EQ(use.peak.value, all.memory.peak.value);
+        EXPECT_EQ(use.on_host.value, all.memory.on_host.value);
+      }
+    }
   }
 }
 

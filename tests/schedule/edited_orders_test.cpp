@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -54,9 +55,11 @@ TEST(EditedOrders, AreRefusedWhereATurnIsMissingOrDoneTwice) {
   }
 }
 
-std::string fault_of(
-    const std::function<void(std::vector<Turn>& first, std::vector<Turn>& last)>& edit) {
-  std::vector<Order> orders = of_stages(with(PipelineOrder::one_f_one_b, 2), 2);
+using Turns = std::vector<Turn>;
+
+std::string fault_of(const StepOptions& options,
+                     const std::function<void(Turns& first, Turns& last)>& edit) {
+  std::vector<Order> orders = of_stages(options, 2);
   edit(orders[0].turns, orders[1].turns);
   return fault(orders);
 }
@@ -64,25 +67,44 @@ std::string fault_of(
 // Of two stages and two micro-batches: start F0 F1 B0 B1 reduce finish on the first, and
 // start F0 B0 F1 B1 reduce finish on the last.
 TEST(EditedOrders, HearWhatIsWrong) {
-  using Turns = std::vector<Turn>;
-  EXPECT_EQ(fault_of([](Turns& first, Turns&) { std::swap(first[0], first[1]); }),
+  const auto fault_with = [](const auto& edit) {
+    return fault_of(with(PipelineOrder::one_f_one_b, 2), edit);
+  };
+  EXPECT_EQ(fault_with([](Turns& first, Turns&) { std::swap(first[0], first[1]); }),
             "order: it must begin with the start");
-  EXPECT_EQ(fault_of([](Turns&, Turns& last) { last.pop_back(); }),
+  EXPECT_EQ(fault_with([](Turns&, Turns& last) { last.pop_back(); }),
             "order: it must end with the one finish");
-  EXPECT_EQ(fault_of([](Turns& first, Turns&) { std::swap(first[1], first[2]); }),
+  EXPECT_EQ(fault_with([](Turns& first, Turns&) { std::swap(first[1], first[2]); }),
             "order: message 0 of a channel is sent as micro-batch 1 from stage 0 to stage 1, and "
             "received as micro-batch 0 from stage 0 to stage 1");
   EXPECT_EQ(
-      fault_of([](Turns& first, Turns&) { std::swap(first[3], first[4]); }),
+      fault_with([](Turns& first, Turns&) { std::swap(first[3], first[4]); }),
       "order: message 0 of a channel is sent as the gradient of micro-batch 0 from stage 1 to "
       "stage 0, and received as the gradient of micro-batch 1 from stage 1 to stage 0");
-  EXPECT_EQ(fault_of([](Turns&, Turns& last) { std::swap(last[1], last[2]); }),
+  EXPECT_EQ(fault_with([](Turns&, Turns& last) { std::swap(last[1], last[2]); }),
             "order: the backward of micro-batch 0 comes before its forward");
-  EXPECT_EQ(fault_of([](Turns& first, Turns&) { first.insert(first.begin() + 3, first[3]); }),
+  EXPECT_EQ(fault_with([](Turns& first, Turns&) { first.insert(first.begin() + 3, first[3]); }),
             "order: the backward of micro-batch 0 comes twice");
-  EXPECT_EQ(fault_of([](Turns& first, Turns&) { first.erase(first.begin() + 3); }),
+  EXPECT_EQ(fault_with([](Turns& first, Turns&) { first.erase(first.begin() + 3); }),
             "order: the backward of micro-batch 0 does not come");
-  EXPECT_EQ(fault_of([](Turns&, Turns& last) { std::swap(last[2], last[3]); }), "");
+  EXPECT_EQ(fault_with([](Turns&, Turns& last) { std::swap(last[2], last[3]); }), "");
+}
+
+// The first stage does start F0 F1 B0 W0 F2 B1 W1 B2 W2 reduce finish.
+TEST(EditedOrders, HearWhatIsWrongWithAWeightGradient) {
+  const auto first_with = [](const std::function<void(Turns&)>& edit) {
+    return fault_of(with(PipelineOrder::zero_bubble, 3),
+                    [&](Turns& first, Turns&) { edit(first); });
+  };
+  EXPECT_EQ(first_with([](Turns& turns) { std::swap(turns[3], turns[4]); }),
+            "order: the weight gradient of micro-batch 0 comes before its input gradient");
+  EXPECT_EQ(first_with([](Turns& turns) { turns.erase(turns.begin() + 7); }),
+            "order: the weight gradient of micro-batch 1 does not come");
+  EXPECT_EQ(first_with([](Turns& turns) { turns.insert(turns.begin() + 5, turns[4]); }),
+            "order: the weight gradient of micro-batch 0 comes twice");
+  EXPECT_EQ(first_with([](Turns& turns) { turns[6].part = StepPart::backward; }),
+            "order: the weight gradient of micro-batch 1 comes twice")
+      << "a whole backward has given it";
 }
 
 // A stretch may begin at the first turn, end at the last, and be empty anywhere.
@@ -94,24 +116,23 @@ TEST(SteadyStretches, LieInTheirOrder) {
     order.steady = {{first, turns, periods, micro_batches}};
     return fault(order);
   };
-  const std::string outside = "order: the steady stretch lies outside the order";
+  const auto unlike = [](int turn, int other) {
+    return "order: turn " + std::to_string(turn) + " is in the steady stretch, but not as turn " +
+           std::to_string(other) + ", a period before it";
+  };
 
   ASSERT_EQ(sound.turns.size(), 13U);
-  EXPECT_EQ(why(2, 1, 3), "");
-  EXPECT_EQ(why(0, 13, 1), "");
-  EXPECT_EQ(why(12, 1, 1), "");
-  EXPECT_EQ(why(99, 1, 0), "");
-  EXPECT_EQ(why(13, 1, 1), outside);
-  EXPECT_EQ(why(1, 13, 1), outside);
-  EXPECT_EQ(why(-1, 1, 1), outside);
-  EXPECT_EQ(why(1, 0, 1), outside);
-  EXPECT_EQ(why(12, 1, 2), outside);
-  EXPECT_EQ(why(2, 1, 3, 2),
-            "order: turn 3 is in the steady stretch, but not as turn 2, a period before it");
-  EXPECT_EQ(why(2, 1, 4),
-            "order: turn 5 is in the steady stretch, but not as turn 4, a period before it");
-  EXPECT_EQ(why(2, 5, 2),
-            "order: turn 7 is in the steady stretch, but not as turn 2, a period before it");
+  for (const auto& [first, turns, periods] :
+       {std::array{2, 1, 3}, {0, 13, 1}, {12, 1, 1}, {99, 1, 0}}) {
+    EXPECT_EQ(why(first, turns, periods), "") << first;
+  }
+  for (const auto& [first, turns, periods] :
+       {std::array{13, 1, 1}, {1, 13, 1}, {-1, 1, 1}, {1, 0, 1}, {12, 1, 2}}) {
+    EXPECT_EQ(why(first, turns, periods), "order: the steady stretch lies outside the order");
+  }
+  EXPECT_EQ(why(2, 1, 3, 2), unlike(3, 2));
+  EXPECT_EQ(why(2, 1, 4), unlike(5, 4));
+  EXPECT_EQ(why(2, 5, 2), unlike(7, 2));
 }
 
 // Every option that decides nothing on so many stages, or beside another, is its usual one.

@@ -2,6 +2,8 @@
 // needs more memory than the one that is counted.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "schedule/order/issue.hpp"
 #include "schedule/order/ready_turns.hpp"
 #include "tests/schedule/steps.hpp"
@@ -38,29 +40,21 @@ std::vector<StepPart> possible(const ReadyQueue& queue, const Stage& stage, std:
   return parts;
 }
 
+// "?F" where a backward might have come as well, "!F" where not: never on the last stage.
 TEST(ReadyTurns, ChooseOnlyWhereBothMayCome) {
-  ReadyTurns turns(2, 3, {0, 2});
-  std::string text;
-  while (!turns.over()) {
-    const StepPart part = turns.open() ? StepPart::forward : turns.only();
-    text += turns.open() ? '?' : '!';
-    text += part == StepPart::forward ? 'F' : 'B';
-    turns.take(part);
+  for (const auto& [limit, stage, expected] :
+       {std::tuple{2, 0, "!F?F!B?F!B!B"}, {4, 1, "!F!B!F!B!F!B"}}) {
+    ReadyTurns turns(limit, 3, {stage, 2});
+    std::string text;
+    while (!turns.over()) {
+      const StepPart part = turns.open() ? StepPart::forward : turns.only();
+      text += turns.open() ? '?' : '!';
+      text += part == StepPart::forward ? 'F' : 'B';
+      turns.take(part);
+    }
+
+    EXPECT_EQ(text, expected);
   }
-
-  EXPECT_EQ(text, "!F?F!B?F!B!B");
-}
-
-TEST(ReadyTurns, OfTheLastStageAreAForwardAndABackwardInTurn) {
-  ReadyTurns turns(4, 3, {1, 2});
-  std::string text;
-  while (!turns.over()) {
-    EXPECT_FALSE(turns.open());
-    text += turns.only() == StepPart::forward ? 'F' : 'B';
-    turns.take(turns.only());
-  }
-
-  EXPECT_EQ(text, "FBFBFB");
 }
 
 TEST(ReadyQueue, IsWrittenAsTheSequenceInWhichMostIsInFlight) {
@@ -187,26 +181,6 @@ TEST(ReadyQueue, NeedsNoMoreMemoryInAnySequenceOfTurns) {
 
     EXPECT_LE(other + persistent, most)
         << "stage " << stage.index << " limit " << queue.limit << " " << described(options);
-  }
-}
-
-TEST(ReadyQueue, OfAFewMicroBatchesStandsForMany) {
-  const ProcessGrid grid = ProcessGrid::parse("y=2,z=2,pipe=4");
-  std::mt19937 random(6);
-  for (std::int64_t i = 0; i < 8; ++i) {
-    const StepOptions options = message_driven(random_options(random, 24), i < 4 ? 0 : 2 + i);
-    const Stage stage{i % 4, 4};
-    const Model model = small_model(9);
-
-    const auto folded = counted(folded_step(model, options, stage), grid, 48);
-    const auto whole =
-        counted(fold_schedule(issue(record_step(model, options, stage), options)), grid, 48);
-
-    EXPECT_LT(recorded_micro_batches(model, options, stage), 24);
-    EXPECT_EQ(folded.folded.ready, whole.folded.ready);
-    EXPECT_EQ(folded.memory.peak.value, whole.memory.peak.value) << described(options);
-    EXPECT_EQ(folded.counts.payload, whole.counts.payload) << described(options);
-    EXPECT_EQ(folded.counts.executed().value, whole.counts.executed().value);
   }
 }
 
