@@ -1,15 +1,18 @@
-// Every row of the table of collectives: walking its rounds delivers what the row promises, its
-// formulas equal the fold of its rounds, and what a group cannot do is said. What goes around adds
-// (collective_test.cpp); here are those that move.
+// Every row of the table of collectives, executed: walking its rounds delivers what the row
+// promises, and its formulas equal the fold of its rounds. What goes around adds, and is executed
+// on provenance instead of numbers: who contributed how often to which chunk.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "schedule/collectives/collective.hpp"
 #include "schedule/collectives/counts.hpp"
 #include "tests/refusal.hpp"
 
@@ -21,29 +24,41 @@ constexpr std::array every_algorithm{Algorithm::ring,         Algorithm::tree,
                                      Algorithm::recursive,    Algorithm::recursive_doubling,
                                      Algorithm::hierarchical, Algorithm::pairwise};
 
-struct Moved {
+struct Case {
   const KindRow* row = nullptr;
   Algorithm algorithm = Algorithm::ring;
   GroupShape shape;
+  std::int64_t rings = 1;
 
+  CollectiveProgram program() const {
+    return collective_program(row->kind, algorithm, shape, rings);
+  }
   std::string text() const {
-    return fmt::format("{} {} of {} members on {} nodes", name(algorithm), row->name, shape.members,
-                       shape.nodes);
+    return fmt::format("{} {} of {} members on {} nodes, {} rings", name(algorithm), row->name,
+                       shape.members, shape.nodes, rings);
   }
 };
 
-// Of every kind that does not go around, by every algorithm, in every shape it can do.
-std::vector<Moved> all_moved() {
-  std::vector<Moved> all;
+// Of every kind that goes around or of every one that does not, by every algorithm, on 1 to 33
+// members on any number of nodes, rings up to four times, and on 128 members where powers of two
+// matter: all that can be done.
+std::vector<Case> cases(bool around) {
+  std::vector<Case> all;
   for (const KindRow& row : collective_rows) {
-    if (row.motion == Motion::around) continue;
+    if ((row.motion == Motion::around) != around) continue;
+    const auto add = [&](const Case& c) {
+      if (misfit(row.kind, c.algorithm, c.shape, c.rings).empty()) all.push_back(c);
+    };
     for (Algorithm algorithm : every_algorithm) {
-      for (std::int64_t members = 1; members <= 24; ++members) {
+      for (std::int64_t members = 1; members <= (around ? 33 : 24); ++members) {
         for (std::int64_t nodes = 1; nodes <= members; ++nodes) {
-          const GroupShape shape{members, nodes};
-          if (misfit(row.kind, algorithm, shape).empty()) all.push_back({&row, algorithm, shape});
+          for (std::int64_t rings = 1; rings <= (around ? 4 : 1); ++rings) {
+            add({&row, algorithm, {members, nodes}, rings});
+          }
         }
       }
+      if (!around || algorithm == Algorithm::ring || algorithm == Algorithm::tree) continue;
+      for (std::int64_t nodes = 1; nodes <= 128; nodes *= 8) add({&row, algorithm, {128, nodes}});
     }
   }
   return all;
@@ -52,7 +67,7 @@ std::vector<Moved> all_moved() {
 // A chunk by who brings it and to whom it goes; members it must reach.
 using Chunks = std::vector<std::pair<std::int64_t, std::set<std::int64_t>>>;
 
-Chunks promised(const Moved& moved, const CollectiveProgram& program) {
+Chunks promised(const Case& moved, const CollectiveProgram& program) {
   const std::int64_t n = moved.shape.members;
   Chunks chunks;
   switch (moved.row->motion) {
@@ -78,10 +93,9 @@ Chunks promised(const Moved& moved, const CollectiveProgram& program) {
 
 TEST(CollectiveRows, WalkingTheRoundsDeliversWhatTheRowPromises) {
   std::map<std::string, int> walked;
-  for (const Moved& moved : all_moved()) {
+  for (const Case& moved : cases(false)) {
     if (moved.shape.members == 1) continue;
-    const CollectiveProgram program =
-        collective_program(moved.row->kind, moved.algorithm, moved.shape);
+    const CollectiveProgram program = moved.program();
     const Chunks chunks = promised(moved, program);
     ASSERT_EQ(std::ssize(chunks), program.names) << moved.text();
     std::vector<std::set<std::int64_t>> holders;
@@ -111,9 +125,8 @@ TEST(CollectiveRows, WalkingTheRoundsDeliversWhatTheRowPromises) {
 }
 
 TEST(CollectiveRows, FormulasEqualTheFoldOfTheRounds) {
-  for (const Moved& moved : all_moved()) {
-    EXPECT_EQ(counts(moved.row->kind, moved.algorithm, moved.shape),
-              fold_program(collective_program(moved.row->kind, moved.algorithm, moved.shape)))
+  for (const Case& moved : cases(false)) {
+    EXPECT_EQ(counts(moved.row->kind, moved.algorithm, moved.shape), fold_program(moved.program()))
         << moved.text();
   }
 }
@@ -140,39 +153,20 @@ TEST(CollectiveRows, PartSentIsThatOfTheLeanestAlgorithm) {
   }
 }
 
-TEST(CollectiveRows, StandInTheOrderOfTheirKindsUnderNamesOfTheirOwn) {
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < collective_rows.size(); ++i) {
-    const KindRow& row = collective_rows[i];
-    EXPECT_EQ(static_cast<std::size_t>(row.kind), i);
-    EXPECT_EQ(kind_named(row.name, collective_rows), row.kind);
-    names.insert({row.name, row.word});
-  }
-  EXPECT_EQ(kind_named("all-to-al", collective_rows), std::nullopt);
-  EXPECT_EQ(kind_named("broadcast", around_rows), std::nullopt);
-  for (const KindRow& row : around_rows) EXPECT_EQ(row.motion, Motion::around);
-  EXPECT_GE(names.size(), collective_rows.size());
-}
-
 TEST(CollectiveRows, RefuseAlgorithmsThatCannot) {
-  const auto said = [](CollectiveKind kind, Algorithm algorithm, GroupShape shape,
-                       std::int64_t rings = 1) { return misfit(kind, algorithm, shape, rings); };
+  using enum CollectiveKind;
   EXPECT_EQ(
-      said(CollectiveKind::all_to_all, Algorithm::ring, {8, 2}),
+      misfit(all_to_all, Algorithm::ring, {8, 2}),
       "collective: only an all-gather, a reduce-scatter, an all-reduce, a send or a broadcast "
       "can be ring, not an all-to-all; use pairwise or hierarchical for it");
-  EXPECT_EQ(said(CollectiveKind::all_to_all_v, Algorithm::hierarchical, {8, 2}),
+  EXPECT_EQ(misfit(all_to_all_v, Algorithm::hierarchical, {8, 2}),
             "collective: only an all-gather, a reduce-scatter, an all-reduce or an all-to-all can "
             "be hierarchical, not an all-to-all-v; use pairwise for it");
-  EXPECT_EQ(said(CollectiveKind::broadcast, Algorithm::recursive, {6, 2}),
+  EXPECT_EQ(misfit(broadcast, Algorithm::recursive, {6, 2}),
             "collective: a recursive broadcast needs powers of two of members and of nodes, not 6 "
             "members on 2 nodes; use ring");
-  EXPECT_EQ(said(CollectiveKind::broadcast, Algorithm::ring, {8, 2}, 2),
+  EXPECT_EQ(misfit(broadcast, Algorithm::ring, {8, 2}, 2),
             "collective: a ring broadcast is not split over rings; give 1 ring, not 2");
-  EXPECT_EQ(
-      said(CollectiveKind::neighbour_exchange, Algorithm::tree, {8, 2}),
-      "collective: only an all-reduce can be tree, not a neighbour-exchange; use pairwise for "
-      "it");
 }
 
 TEST(UnequalParts, AreHeldUpByTheLargest) {
@@ -188,6 +182,103 @@ TEST(UnequalParts, AreHeldUpByTheLargest) {
             }),
             "collective: a part of -2.000000; it must not be negative");
   EXPECT_EQ(refusal([] { skew({0.0, 0.0}, 2); }), "collective: all parts are 0; one must be more");
+}
+
+// How often each member's contribution is in a chunk.
+using Provenance = std::array<std::uint8_t, 128>;
+using Contents = std::vector<std::vector<Provenance>>;  // [member][chunk]
+
+std::int32_t owner(const CollectiveProgram& program, std::int32_t chunk) {
+  return chunk / (program.chunks / static_cast<std::int32_t>(program.shape.members));
+}
+
+Provenance only(std::int32_t member) {
+  Provenance one{};
+  one.at(member) = 1;
+  return one;
+}
+
+Provenance everybody_once(std::int64_t members) {
+  Provenance all{};
+  for (std::int32_t member = 0; member < members; ++member) all.at(member) = 1;
+  return all;
+}
+
+Contents executed(CollectiveKind kind, const CollectiveProgram& program) {
+  const auto members = static_cast<std::int32_t>(program.shape.members);
+  Contents contents(members, std::vector<Provenance>(program.chunks, Provenance{}));
+  for (std::int32_t member = 0; member < members; ++member) {
+    for (std::int32_t chunk = 0; chunk < program.chunks; ++chunk) {
+      const bool own = kind != CollectiveKind::all_gather || owner(program, chunk) == member;
+      if (own) contents[member][chunk] = only(member);
+    }
+  }
+  for (const Pass& pass : program.passes) {
+    for (const Round& round : pass) {
+      std::vector<Provenance> sent;
+      for (const Transfer& transfer : round) {
+        sent.push_back(contents.at(transfer.from).at(transfer.chunk));
+        EXPECT_NE(sent.back(), Provenance{})
+            << "member " << transfer.from << " sends what it lacks";
+      }
+      for (std::size_t i = 0; i < round.size(); ++i) {
+        Provenance& held = contents.at(round[i].to).at(round[i].chunk);
+        if (round[i].arrival == Arrival::store) held = Provenance{};
+        for (std::size_t member = 0; member < held.size(); ++member)
+          held[member] += sent[i][member];
+      }
+    }
+  }
+  return contents;
+}
+
+// All-gathers bring every part to every member, reduce-scatters leave each member the sum of its
+// part, all-reduces the sums of all parts.
+TEST(Collective, BringsEachMemberWhatItsKindPromises) {
+  for (const Case& c : cases(true)) {
+    const CollectiveProgram program = c.program();
+    const CollectiveKind kind = c.row->kind;
+
+    const Contents after = executed(kind, program);
+
+    for (std::int32_t member = 0; member < c.shape.members; ++member) {
+      for (std::int32_t chunk = 0; chunk < program.chunks; ++chunk) {
+        const bool gathers = kind == CollectiveKind::all_gather;
+        if (kind == CollectiveKind::reduce_scatter && owner(program, chunk) != member) continue;
+        ASSERT_EQ(after[member][chunk],
+                  gathers ? only(owner(program, chunk)) : everybody_once(c.shape.members))
+            << c.text();
+      }
+    }
+  }
+}
+
+std::int64_t nodes_of(std::int64_t first, GroupShape shape, std::int64_t devices_per_node) {
+  std::set<std::int64_t> nodes;
+  for (std::int64_t i = 0; i < shape.members; ++i) {
+    nodes.insert((first + i * shape.stride) / devices_per_node);
+  }
+  return static_cast<std::int64_t>(nodes.size());
+}
+
+// The groups whose devices interleave from device 0 on; the one that lies in most nodes counts.
+TEST(PackedGroup, LiesInTheNodesOfItsDevices) {
+  for (const std::int64_t per_node : {1, 4, 6, 8, 12}) {
+    for (std::int64_t members = 1; members <= 40; ++members) {
+      for (std::int64_t stride = 1; stride <= 40; ++stride) {
+        const GroupShape shape = packed_group(members, stride, per_node);
+        std::int64_t most = 0;
+        for (std::int64_t first = 0; first < stride; ++first) {
+          most = std::max(most, nodes_of(first, shape, per_node));
+        }
+
+        ASSERT_EQ(shape.members, members);
+        ASSERT_EQ(shape.stride, stride);
+        ASSERT_EQ(shape.nodes, most)
+            << members << " members, " << stride << " apart, on nodes of " << per_node;
+      }
+    }
+  }
 }
 
 }  // namespace
