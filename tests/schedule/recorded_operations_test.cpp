@@ -1,6 +1,6 @@
 // Every operation of the recorder on values that lie in every way: products of blocks sum up to the
-// whole product, collectives undo each other, and what does not fit is refused;
-// long because every operation has its case.
+// whole product, collectives undo each other, and nothing else is taken. The words of refusals are
+// in recorder_test.cpp.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -73,12 +73,6 @@ Result result_of(const Function& function) {
 
 bool accepts(Recorder& recorder, const std::function<void(Recorder&)>& record) {
   return refusal([&] { record(recorder); }) == "accepted";
-}
-
-// The sentence without the names of its operands.
-std::string reason(Recorder& recorder, const std::function<void(Recorder&)>& record) {
-  const std::string why = refusal([&] { record(recorder); });
-  return why.substr(0, why.find(": ", why.find(": ") + 2));
 }
 
 // Rows and columns of a whole matrix that rank `rank` of 2x2x2x2 has of a value, not in pieces.
@@ -316,36 +310,6 @@ TEST(RecordedSums, AreOfValuesThatLieAlikeAndOweNoMaximum) {
       << "each with itself, and pieces with a parameter both ways";
 }
 
-TEST(RecordedOperations, AreRefusedForWhatIsWrong) {
-  Values values;
-  Recorder& r = values.recorder;
-  const auto gemm = [&](const char* a, const char* b) {
-    return reason(r, [&](Recorder& to) {
-      to.gemm(GemmForm::nn, values.of(a), values.of(b), result_of(functions::none));
-    });
-  };
-  EXPECT_EQ(gemm("tokens of x", "weight"), "gemm: contracted extents differ");
-  EXPECT_EQ(gemm("tokens in pieces", "weight"), "gemm: operand still in pieces");
-  EXPECT_EQ(gemm("owing tokens", "weight"), "gemm: operand not reduced");
-  EXPECT_EQ(gemm("tokens", "twice cut"), "gemm: one axis cuts two directions");
-  const auto attention = [&](const char* a, const char* b) {
-    return reason(r, [&](Recorder& to) {
-      Result result = result_of(functions::context);
-      result.attributes.sequence = 8;
-      to.apply(result, {values.of(a), values.of(b)});
-    });
-  };
-  EXPECT_EQ(attention("tokens", "tokens of x"), "attention: operands lie differently");
-  EXPECT_EQ(attention("words", "words"), "attention: rows must be tokens");
-  EXPECT_EQ(attention("maxima", "maxima"), "attention: operand not reduced");
-  EXPECT_EQ(reason(r, [&](Recorder& to) { to.cut(values.of("weight"), x); }), "cut: already cut");
-  EXPECT_EQ(
-      reason(r, [&](Recorder& to) { to.all_gather(values.of("fine pieces"), z, Hiding::never); }),
-      "all_gather: only the innermost axis of pieces can be gathered");
-  EXPECT_EQ(reason(r, [&](Recorder& to) { to.cut(values.of("pack"), z); }),
-            "cut: members of a pack keep their own pieces");
-}
-
 // How its state may lie: as the weight, or cut along data besides; the gradient as the state.
 TEST(RecordedUpdates, TakeAGradientThatLiesAsTheState) {
   const Shape whole{6, 4, {{y}, {x}, {}, {}, Owed::sum}};
@@ -376,45 +340,6 @@ TEST(RecordedUpdates, TakeAGradientThatLiesAsTheState) {
                  (!pieces.contains(Axis::data) && of_state.pieces == pieces.with(Axis::data))))
             << of_gradient.str() << " for " << of_state.str() << " of " << weight.sharding.str();
       }
-    }
-  }
-}
-
-TEST(RecordedUpdates, AreRefusedWhereAFactorIsStillOwed) {
-  Recorder r;
-  const Shape whole{6, 4, {{y}, {x}, {}, {}, Owed::sum}};
-  const Parameter weight = r.parameter("weight", whole, WeightKind::matrix);
-  const Id gradient = r.data("gradient", whole, Precision::fp32);
-  const Id factor = r.data("factor", {1, 1, {{}, {}, {}, {x}, Owed::sum}}, Precision::fp32);
-
-  EXPECT_EQ(refusal([&] { r.update({weight}, gradient, factor); }),
-            "update: operand not reduced: factor (1 x 1, owes sum {x})");
-}
-
-// Of fp32 weights that are their own masters the host keeps two kinds of state, else three.
-TEST(RecordedUpdates, HaveRoomForEachKindOfStateOfTheHost) {
-  for (Precision precision : {Precision::bf16, Precision::fp32}) {
-    for (bool cut : {false, true}) {
-      Recorder r(precision, OptimizerState::kept, 1000);
-      const Shape whole{6, 4, {{y}, {x}, {}, {}, Owed::sum}};
-      Shape state = whole;
-      if (cut) state.sharding.pieces = {Axis::data};
-      const Parameter weight = r.parameter("weight", whole, WeightKind::matrix, state);
-      const Id gradient = r.data("gradient", state, Precision::fp32);
-      r.update({weight}, gradient, r.data("factor", {1, 1, {}}, Precision::fp32));
-      const bool own_master = precision == Precision::fp32 && !cut;
-
-      const Program program = r.finish();
-
-      const Op& update = program.ops.front();
-      EXPECT_EQ(program[update.bucket].shape.rows, own_master ? 2000 : 3000);
-      EXPECT_EQ(weight.master == weight.weight, own_master);
-      const std::vector<Parameter> updated = update.updated();
-      ASSERT_EQ(updated.size(), 1U);
-      EXPECT_EQ(updated[0].weight == weight.weight, !cut);
-      EXPECT_EQ(updated[0].master, weight.master);
-      EXPECT_EQ(updated[0].first_moment, weight.first_moment);
-      EXPECT_EQ(updated[0].second_moment, weight.second_moment);
     }
   }
 }
