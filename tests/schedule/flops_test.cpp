@@ -1,5 +1,6 @@
-// Executed flops, summed over ranks, equal the analytic count of the step; and agree with the model
-// flops of Narayanan et al. in the terms that formula has.
+// Executed flops, summed over ranks, equal the analytic count of the step; model flops and
+// parameters are those of the counted step.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schedule/models/fit.hpp"
@@ -82,45 +83,6 @@ TEST(ExecutedFlops, SummedOverRanksAreTheAnalyticCount) {
   }
 }
 
-// The head's term of the formula: what goes when the vocabulary does.
-double head_term(Model model, std::int64_t sequences, Recompute recompute) {
-  const Flops all = model_flops(model, sequences, recompute);
-  model.vocabulary = 0;
-  return (all - model_flops(model, sequences, recompute)).value;
-}
-
-// The attention term: at equal tokens it is the one that doubles with the sequence.
-double attention_term(Model model, std::int64_t sequences, Recompute recompute) {
-  const Flops all = model_flops(model, sequences, recompute);
-  model.sequence *= 2;
-  return (model_flops(model, sequences / 2, recompute) - all).value;
-}
-
-TEST(ModelFlops, AgreeWithTheExecutedOnesInTheTermsTheFormulaHas) {
-  for (Recompute recompute : {Recompute::none, Recompute::full}) {
-    const Model model = read_model("gpt-5b");
-    const std::int64_t sequences = 8;
-    const double head = head_term(model, sequences, recompute);
-    const double attention = attention_term(model, sequences, recompute);
-    const double layers = model_flops(model, sequences, recompute).value - head - attention;
-
-    StepOptions options;
-    options.recompute = recompute;
-    const Counts counts = counted(model, options, ProcessGrid(2, 2, 2, 1), sequences).counts;
-    const double replicas = 2;  // along y, of attention
-
-    EXPECT_NEAR(head / head_flops(model, sequences), 1, 1e-9);
-    EXPECT_NEAR(layers / layer_flops(model, sequences, recompute), 1, 1e-9);
-    EXPECT_NEAR((layers + head) / (8 * counts.gemm.value), 1, 1e-9);
-    // The formula counts every pair of positions and backward as two forwards: 16 (12 without
-    // recompute) s h a token and layer. A causal flash kernel executes 2 (s+1) forward and 5 (s+1)
-    // backward: 9 (7) of it, so the exact ratio is 9/16 (7/12) of (s+1)/s.
-    const double s = number(model.sequence);
-    const double ratio = (recompute == Recompute::full ? 9.0 / 16 : 7.0 / 12) * (s + 1) / s;
-    EXPECT_NEAR(8 * counts.functions.value / (replicas * attention), ratio, 1e-9);
-  }
-}
-
 // Tokens of a sequence that fit a layer's window, in all layers.
 double windows(const Model& m) {
   double sum = 0.0;
@@ -170,54 +132,6 @@ TEST(ModelFlops, OfSelectiveRecomputeAreThoseWithout) {
             model_flops_convention(model, Recompute::none));
 }
 
-TEST(ModelFlops, NameTheirConvention) {
-  const Model model = read_model("gpt-5b");
-
-  EXPECT_EQ(model_flops_convention(model, Recompute::full),
-            "Narayanan et al. SC21 eq. 3, recompute counted");
-  EXPECT_EQ(model_flops_convention(model, Recompute::none),
-            "Narayanan et al. SC21 eq. 3, no recompute");
-}
-
-// Narayanan et al., SC21, eq. 2: 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), and the last norm's
-// 2 h. Of other blocks the same, with the four products, norms and biases that they have.
-double published_parameters(const Model& m) {
-  const double l = number(m.layers), h = number(m.hidden);
-  const double norm = m.norm == NormKind::rms ? h : 2 * h;
-  const double qkv = number((m.heads + 2 * m.kv_heads()) * m.head_columns());
-  const double up = number(m.mlp == MlpKind::swiglu ? 2 * m.width() : m.width());
-  const double products =
-      h * qkv + number(m.heads * m.head_columns()) * h + h * up + number(m.width()) * h;
-  const double biases = m.biases ? qkv + up + 2 * h : 0;
-  const double norms = (m.norm_place == NormPlace::both ? 4 : 2) * norm;
-  const std::int64_t heads_with_scales = m.query_key_norm == QueryKeyNormKind::none ? 0
-                                         : m.query_key_norm == QueryKeyNormKind::heads
-                                             ? 2
-                                             : m.heads + m.kv_heads();
-  const double scales = number(heads_with_scales * m.head_columns());
-  const double positions = m.position == PositionKind::rotary ? 0 : number(m.sequence);
-  const double tables = (m.tied() ? 1 : 2) * number(m.vocabulary);
-  return l * (products + norms + scales + biases) + (tables + positions) * h + norm;
-}
-
-TEST(ParameterCount, IsThePublishedFormula) {
-  for (const char* name : {"gpt-5b", "gpt-640b", "gpt3-175b"}) {
-    const Model m = read_model(name);
-    const double l = number(m.layers), h = number(m.hidden);
-    const double formula =
-        12 * l * h * h * (1 + 13 / (12 * h) + number(m.vocabulary + m.sequence) / (12 * l * h));
-    EXPECT_NEAR(parameter_count(m) / (formula + 2 * h), 1.0, 1e-15) << name;
-  }
-  for (const std::string& name : known_models()) {
-    EXPECT_EQ(parameter_count(read_model(name)), published_parameters(read_model(name))) << name;
-  }
-  for (std::int64_t layers : {1, 2, 3, 7, 10'000}) {
-    for (const Model& model : shapes_of(small_model(layers))) {
-      EXPECT_EQ(parameter_count(model), published_parameters(model)) << described(model);
-    }
-  }
-}
-
 TEST(ParameterCount, IsWhatTheStepHas) {
   std::vector<Model> models = shapes_of(small_model(3));
   models.push_back(small_model(3));
@@ -234,6 +148,33 @@ TEST(ParameterCount, IsWhatTheStepHas) {
 
     EXPECT_DOUBLE_EQ(weights, parameter_count(model)) << model.name;
   }
+}
+
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> names_of(const Program& program, WeightKind kind) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : program.parameters) {
+    const Value& weight = program[parameter.weight];
+    if (weight.weight == kind) names.push_back(weight.label.full());
+  }
+  return names;
+}
+
+// As in GPT-2: weights that write into the stream of residuals start narrower, or it would widen
+// with every layer.
+TEST(Parameters, AreOfTheKindsOfGpt2) {
+  const Program program = record_step(small_model(1), {});
+
+  EXPECT_THAT(names_of(program, WeightKind::residual_matrix),
+              UnorderedElementsAre("block0.projection.weight", "block0.down.weight"));
+  EXPECT_THAT(names_of(program, WeightKind::matrix),
+              UnorderedElementsAre("block0.qkv.weight", "block0.up.weight", "table", "positions"));
+  EXPECT_THAT(names_of(program, WeightKind::bias),
+              UnorderedElementsAre("block0.qkv.bias", "block0.projection.bias", "block0.up.bias",
+                                   "block0.down.bias"));
+  EXPECT_THAT(names_of(program, WeightKind::norm),
+              UnorderedElementsAre("block0.norm1", "block0.norm2", "final_norm"));
 }
 
 }  // namespace

@@ -107,6 +107,31 @@ TEST(RankOrderWords, ThatAreNoOrderHearWhy) {
   EXPECT_EQ(RankOrder::parse("pp,fsdp,tp,dp,y").str(), "pipe,z,x,data,y");
 }
 
+// Neighbours along an axis are as far apart as those axes before it have ranks, and each rank has a
+// place of its own.
+TEST(RankOrders, PutTheFirstAxissNeighboursNextToEachOther) {
+  const ProcessGrid grid(2, 1, 3, 4, 5);
+  for (const char* text : {"", "x,y,z,data,pipe", "pipe,x,data,z,y", "x,y,z,pipe,data"}) {
+    const RankOrder order = *text == 0 ? RankOrder() : RankOrder::parse(text);
+    EXPECT_EQ(order.as_numbered(), order == RankOrder()) << text;
+    std::int64_t distance = 1;
+    std::string axes = order.str() + ",";
+    for (; !axes.empty(); axes.erase(0, axes.find(',') + 1)) {
+      const Axis axis = *std::ranges::find_if(
+          all_axes, [&](Axis one) { return axes.starts_with(std::string(name(one)) + ","); });
+      EXPECT_EQ(order.distance(grid, axis), distance) << text;
+      distance *= grid.extent(axis);
+    }
+    EXPECT_EQ(distance, grid.size());
+    for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
+      std::int64_t place = 0;
+      for (Axis axis : all_axes) place += grid.coordinate(rank, axis) * order.distance(grid, axis);
+      EXPECT_EQ(order.place(grid, rank), place) << text;
+    }
+  }
+  EXPECT_EQ(RankOrder().str(), "x,y,z,data,pipe");
+}
+
 // Every message has one channel that joins its two stages and no other, the sender first.
 TEST(MessageChannels, JoinTheTwoStagesOfEveryMessage) {
   for (std::int64_t stages = 2; stages <= 9; ++stages) {
@@ -118,6 +143,12 @@ TEST(MessageChannels, JoinTheTwoStagesOfEveryMessage) {
         const std::vector<std::int64_t> ahead = group(forward, stages, i);
         const std::vector<std::int64_t> back = group(backward, stages, i);
 
+        for (std::int64_t x : {0, 1}) {  // of two lines of stages, the one that the rank is on
+          const std::vector<std::int64_t> on_line =
+              group(forward, ProcessGrid(2, 1, 1, 1, stages), 2 * i + x);
+          ASSERT_EQ(on_line.size(), ahead.size());
+          for (std::size_t k = 0; k < ahead.size(); ++k) EXPECT_EQ(on_line[k], 2 * ahead[k] + x);
+        }
         EXPECT_EQ(in_forward, ahead == std::vector<std::int64_t>({from, next})) << stages;
         EXPECT_EQ(in_backward, back == std::vector<std::int64_t>({from, before})) << stages;
         // Others have partners of their own on it, or none.
@@ -146,20 +177,6 @@ TEST(MessageChannels, OfTheEndsLeaveOutTheMiddle) {
     EXPECT_EQ(members(Channel{Axis::pipe, "five", kind}, ProcessGrid(2, 2, 1, 1, 5)),
               kind == Group::line ? 5 : 2);
   }
-}
-
-TEST(MessageChannels, AreCalledByTheirPurposeAndListedByIt) {
-  EXPECT_EQ(name(Channel{Axis::x, ""}), "x");
-  EXPECT_EQ(name(Channel{Axis::z, "gather"}), "z_gather");
-  EXPECT_EQ(name(forward_from(3, 4)), "pipe_forward_wrap");
-  EXPECT_EQ(name(forward_from(2, 4)), "pipe_forward_even");
-  EXPECT_EQ(name(forward_from(1, 4)), "pipe_forward_odd");
-  EXPECT_EQ(name(backward_from(0)), "pipe_backward_wrap");
-  EXPECT_EQ(name(backward_from(1)), "pipe_backward_even");
-  EXPECT_EQ(name(backward_from(2)), "pipe_backward_odd");
-  EXPECT_TRUE(in_order({Axis::x, "z"}, {Axis::y, "a"}));
-  EXPECT_TRUE(in_order({Axis::x, ""}, {Axis::x, "a"}));
-  EXPECT_FALSE(in_order({Axis::x, "a"}, {Axis::x, "a"}));
 }
 
 }  // namespace

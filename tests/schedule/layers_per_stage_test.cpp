@@ -1,4 +1,5 @@
-// Layers on the stages of a pipeline as someone says them.
+// Layers on the stages of a pipeline: as someone says them, and as they are dealt out to the chunks
+// if nothing is said.
 #include "schedule/program/layers_per_stage.hpp"
 
 #include <gmock/gmock.h>
@@ -55,17 +56,6 @@ TEST(LayersPerStage, DealOutEveryLayer) {
   }
 }
 
-// Llama 3 405B: 126 layers on 16 stages of 8 chunks, the first and the last chunk empty
-// (Grattafiori et al., arXiv:2407.21783, section 3.3.2), which is how they are shared out if
-// nothing is said.
-TEST(LayersPerStage, MayBeThoseOfLlama) {
-  const LayersPerStage given = LayersPerStage::parse("7,14x8,7");
-  ASSERT_EQ(given.fault(126, 16, 8), "");
-  for (std::int64_t chunk = 0; chunk < 128; ++chunk) {
-    EXPECT_EQ(given.of_chunk(16, 8, chunk), layers_of_chunk(126, 128, chunk)) << chunk;
-  }
-}
-
 TEST(LayersPerStage, ThatDoNotFitAreRefused) {
   const auto fault = [](const char* text, std::int64_t layers, std::int64_t stages,
                         std::int64_t chunks) {
@@ -78,6 +68,25 @@ TEST(LayersPerStage, ThatDoNotFitAreRefused) {
   EXPECT_THAT(fault("3,4,3", 12, 3, 1), HasSubstr("are 10 together; the model has 12"));
   EXPECT_THAT(fault("5,0,5", 10, 3, 1), HasSubstr("stage 1 has no layer"));
   EXPECT_THAT(fault("0,5,5", 10, 3, 1), HasSubstr("stage 0 has no layer"));
+}
+
+// All chunks have as many or one more; those that have more stand together, and as many others
+// before them as behind, or one more.
+TEST(LayersOfChunk, AreEquallyManyButForTheRest) {
+  for (std::int64_t chunks = 1; chunks <= 16; ++chunks) {
+    for (std::int64_t layers = chunks; layers <= 60; ++layers) {
+      const std::int64_t each = layers / chunks, rest = layers % chunks;
+      const std::int64_t before = (chunks - rest + 1) / 2;
+      std::int64_t next = 0;
+      for (std::int64_t c = 0; c < chunks; ++c) {
+        const bool longer = c >= before && c < before + rest;
+        const auto [first, end] = layers_of_chunk(layers, chunks, c);
+        EXPECT_EQ(first, next) << layers << " to " << chunks;
+        EXPECT_EQ(end - first, each + (longer ? 1 : 0)) << layers << " to " << chunks;
+        next = end;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -60,42 +60,6 @@ Question drawn_question(std::int64_t number) {
   return question;
 }
 
-bool order_fits(const StepOptions& o, std::int64_t stages) {
-  switch (o.order) {
-    case PipelineOrder::interleaved:
-      return o.chunks >= 2 && stages >= 2 && o.pipeline_limit == 0 && o.micro_batches % stages == 0;
-    case PipelineOrder::message_driven:
-      return o.chunks == 1 && stages >= 2 && o.overlap.messages;
-    default:
-      return o.chunks == 1 && o.pipeline_limit == 0;
-  }
-}
-
-Misfit expected(const Question& question) {
-  const Model& m = question.model;
-  const StepOptions& o = question.options;
-  const auto extent = [&](Axis axis) { return question.grid.extent(axis); };
-  const std::int64_t keys = m.key_value_heads == 0 ? m.heads : m.key_value_heads;
-  const std::int64_t width = m.mlp_width == 0 ? 4 * m.hidden : m.mlp_width;
-  if (m.heads % extent(Axis::x) != 0) return Misfit::heads;
-  if (keys % extent(Axis::x) != 0) return Misfit::key_value_heads;
-  if (width % extent(Axis::x) != 0) return Misfit::mlp;
-  if (m.hidden % extent(Axis::x) != 0 || m.hidden % extent(Axis::y) != 0) {
-    return Misfit::divisibility;
-  }
-  const std::int64_t ends = o.chunks == 1 ? 0 : 2;
-  if (extent(Axis::pipe) * o.chunks > m.layers + ends) return Misfit::layers;
-  if (extent(Axis::pipe) > m.layers) return Misfit::layers;
-  if (extent(Axis::expert) > 1) return Misfit::second_factoring;
-  if (!order_fits(o, extent(Axis::pipe))) return Misfit::order;
-  if (o.micro_batches == 0) return Misfit::batch;
-  const std::int64_t shares = o.micro_batches * extent(Axis::z) * extent(Axis::data);
-  if (question.batch % shares != 0) return Misfit::batch;
-  const bool cut = o.sequence_parallel;
-  const std::int64_t tokens = question.batch / shares * m.sequence;
-  return cut && tokens % extent(Axis::x) != 0 ? Misfit::tokens : Misfit::none;
-}
-
 // The counts next to that of the question that share out the batch.
 std::string nearest_counts(const Question& question) {
   const std::int64_t copies = question.grid.extent(Axis::z) * question.grid.extent(Axis::data);
@@ -111,88 +75,127 @@ std::string nearest_counts(const Question& question) {
   return fmt::format("; {}{} would", below, above == 0 ? "" : fmt::format(" or {}", above));
 }
 
-std::string sentence(const Question& question, Misfit why) {
+// Of several reasons the first: chunks before limits, limits before stages.
+std::string order_sentence(const StepOptions& o, std::int64_t stages) {
+  const std::string order = name(o.order);
+  const bool queue = o.order == PipelineOrder::message_driven;
+  const bool chunks = o.order == PipelineOrder::interleaved;
+  const auto needs = [&](const char* what) { return fmt::format("the {} order {}", order, what); };
+  const char* const two_stages = "needs at least 2 stages: give the grid a pipe axis";
+  if (chunks && o.chunks < 2) {
+    return needs("needs at least 2 chunks of layers on each stage: --chunks 2");
+  }
+  if (!queue && o.pipeline_limit > 0) {
+    return fmt::format(
+        "the order {} has no limit of micro-batches in flight; --pipeline-limit is for --order "
+        "message-driven",
+        order);
+  }
+  if (queue && stages == 1) return needs(two_stages);
+  if (queue && !o.overlap.messages) {
+    return needs(
+        "receives messages ahead, as it runs what has arrived: it needs the overlap of messages");
+  }
+  if (!chunks && o.chunks > 1) {
+    return fmt::format(
+        "the order {} has 1 chunk on each stage, not {}; several are for --order interleaved",
+        order, o.chunks);
+  }
+  if (chunks && stages == 1) return needs(two_stages);
+  if (!chunks || o.micro_batches % stages == 0) return "";
+  const std::int64_t below = o.micro_batches / stages * stages;
+  return needs("takes micro-batches in groups of as many as there are stages: ") +
+         fmt::format("{} are no multiple of {}; the nearest are {}{}", o.micro_batches, stages,
+                     below > 0 ? fmt::format("{} and ", below) : "", below + stages);
+}
+
+struct Expected {
+  Misfit why = Misfit::none;
+  std::string sentence;  // behind what fits what
+};
+
+Expected expected(const Question& question) {
   const Model& m = question.model;
   const StepOptions& o = question.options;
   const auto extent = [&](Axis axis) { return question.grid.extent(axis); };
   const std::int64_t x = extent(Axis::x), y = extent(Axis::y), pipe = extent(Axis::pipe);
-  const std::int64_t copies = extent(Axis::z) * extent(Axis::data);
-  const bool along_x = m.hidden % x != 0;
-  std::string text;
-  switch (why) {
-    case Misfit::none:
-      return "";
-    case Misfit::heads:
-      text = fmt::format("{} heads do not divide by x = {}; x must be a divisor of the heads",
-                         m.heads, x);
-      break;
-    case Misfit::key_value_heads:
-      text = fmt::format(
-          "{} heads of keys and values do not divide by x = {}; x must be a divisor of them, as "
-          "each is on one device along x only",
-          m.key_value_heads, x);
-      if (x % m.key_value_heads == 0) {
-        text +=
-            fmt::format("; copies of them are said in a model file with key_value_heads = {}", x);
-      }
-      break;
-    case Misfit::mlp:
-      text =
-          fmt::format("the MLP's {} columns do not divide by x = {}; x must be a divisor of them",
-                      m.mlp_width, x);
-      break;
-    case Misfit::divisibility:
-      text =
-          fmt::format("hidden size {} does not divide by {} = {}; x and y must be divisors of it",
-                      m.hidden, along_x ? "x" : "y", along_x ? x : y);
-      break;
-    case Misfit::layers:
-      text = fmt::format(
-          "{} layers cannot be dealt out to {} stages of {} chunk{} each; stages x chunks must be "
-          "at most the layers{}",
-          m.layers, pipe, o.chunks, o.chunks == 1 ? "" : "s", o.chunks == 1 ? "" : " and two more");
-      break;
-    case Misfit::order:
-      text = order_misfit(o, pipe);
-      break;
-    case Misfit::batch:
-      text = fmt::format(
-          "a batch of {} sequences does not divide into {} micro-batches of whole sequences on z x "
-          "data = {} x {} shares{}",
-          question.batch, o.micro_batches, extent(Axis::z), extent(Axis::data),
-          nearest_counts(question));
-      break;
-    case Misfit::tokens:
-      text = fmt::format(
-          "sequence parallelism cuts the {} tokens of a micro-batch on a device by x = {}, which "
-          "must divide them",
-          m.sequence * question.batch / (o.micro_batches * copies), x);
-      break;
-    case Misfit::second_factoring:
-      text =
-          "no layer of it lies on a second factoring of the ranks; leave expert and expert-tensor "
-          "out";
-      break;
+  const std::int64_t keys = m.key_value_heads == 0 ? m.heads : m.key_value_heads;
+  const std::int64_t width = m.mlp_width == 0 ? 4 * m.hidden : m.mlp_width;
+  if (m.heads % x != 0) {
+    return {Misfit::heads,
+            fmt::format("{} heads do not divide by x = {}; x must be a divisor of the heads",
+                        m.heads, x)};
   }
-  return fmt::format("grid {} does not fit drawn: {}", question.grid.str(), text);
+  if (keys % x != 0) {
+    return {
+        Misfit::key_value_heads,
+        fmt::format("{} heads of keys and values do not divide by x = {}; x must be a divisor "
+                    "of them, as each is on one device along x only{}",
+                    keys, x,
+                    x % keys != 0 ? ""
+                                  : fmt::format("; copies of them are said in a model file with "
+                                                "key_value_heads = {}",
+                                                x))};
+  }
+  if (width % x != 0) {
+    return {Misfit::mlp,
+            fmt::format("the MLP's {} columns do not divide by x = {}; x must be a divisor of them",
+                        width, x)};
+  }
+  if (m.hidden % x != 0 || m.hidden % y != 0) {
+    const bool along_x = m.hidden % x != 0;
+    return {Misfit::divisibility,
+            fmt::format("hidden size {} does not divide by {} = {}; x and y must be divisors of it",
+                        m.hidden, along_x ? "x" : "y", along_x ? x : y)};
+  }
+  if (pipe * o.chunks > m.layers + (o.chunks == 1 ? 0 : 2) || pipe > m.layers) {
+    return {Misfit::layers,
+            fmt::format("{} layers cannot be dealt out to {} stages of {} chunk{} each; stages x "
+                        "chunks must be at most the layers{}",
+                        m.layers, pipe, o.chunks, o.chunks == 1 ? "" : "s",
+                        o.chunks == 1 ? "" : " and two more")};
+  }
+  if (extent(Axis::expert) > 1) {
+    return {Misfit::second_factoring,
+            "no layer of it lies on a second factoring of the ranks; leave expert and "
+            "expert-tensor out"};
+  }
+  if (const std::string why = order_sentence(o, pipe); !why.empty()) return {Misfit::order, why};
+  const std::int64_t shares = o.micro_batches * extent(Axis::z) * extent(Axis::data);
+  if (shares == 0 || question.batch % shares != 0) {
+    return {Misfit::batch,
+            fmt::format("a batch of {} sequences does not divide into {} micro-batches of whole "
+                        "sequences on z x data = {} x {} shares{}",
+                        question.batch, o.micro_batches, extent(Axis::z), extent(Axis::data),
+                        nearest_counts(question))};
+  }
+  const std::int64_t tokens = question.batch / shares * m.sequence;
+  if (!o.sequence_parallel || tokens % x == 0) return {};
+  return {Misfit::tokens,
+          fmt::format("sequence parallelism cuts the {} tokens of a micro-batch on a device by x = "
+                      "{}, which must divide them",
+                      tokens, x)};
 }
 
 TEST(Misfit, OfDrawnQuestionsIsWhatTheRulesSayWordForWord) {
   std::map<Misfit, int> found;
   for (std::int64_t number = 0; number < 20'000; ++number) {
     const Question q = drawn_question(number);
-    const Misfit why = expected(q);
+    const auto& [why, sentence] = expected(q);
     ++found[why];
 
     ASSERT_EQ(name(find_misfit(q.model, q.grid, q.batch, q.options)), std::string(name(why)))
         << number;
-    ASSERT_EQ(misfit(q.model, q.grid, q.batch, q.options), sentence(q, why)) << number;
+    ASSERT_EQ(misfit(q.model, q.grid, q.batch, q.options),
+              why == Misfit::none
+                  ? ""
+                  : fmt::format("grid {} does not fit drawn: {}", q.grid.str(), sentence))
+        << number;
     const bool of_model =
         why == Misfit::second_factoring || (why != Misfit::none && why < Misfit::order);
     ASSERT_EQ(find_misfit(q.model, q.grid, q.options.chunks), of_model ? why : Misfit::none);
-    ASSERT_EQ(order_misfit(q.options, q.grid.extent(Axis::pipe)).empty(),
-              order_fits(q.options, q.grid.extent(Axis::pipe)))
-        << number;
+    const std::int64_t stages = q.grid.extent(Axis::pipe);
+    ASSERT_EQ(order_misfit(q.options, stages), order_sentence(q.options, stages)) << number;
   }
   EXPECT_EQ(found.size(), 9U) << "12 heads have every x as a divisor";
   for (const auto& [why, times] : found) EXPECT_GT(times, 30) << name(why);
@@ -200,11 +203,7 @@ TEST(Misfit, OfDrawnQuestionsIsWhatTheRulesSayWordForWord) {
 
 TEST(Misfit, HasANameForEachReason) {
   std::string all;
-  for (Misfit why :
-       {Misfit::none, Misfit::heads, Misfit::key_value_heads, Misfit::mlp, Misfit::divisibility,
-        Misfit::layers, Misfit::order, Misfit::batch, Misfit::tokens, Misfit::second_factoring}) {
-    all += std::string(name(why)) + ", ";
-  }
+  for (int why = 0; why < 10; ++why) all += std::string(name(static_cast<Misfit>(why))) + ", ";
   EXPECT_EQ(all,
             "none, heads, key-value heads, MLP, divisibility, layers, order, batch, tokens, "
             "second factoring, ");
@@ -222,54 +221,6 @@ TEST(ModelParts, AreTheProductsOfXAndYThatFitWhateverTheBlock) {
 
     EXPECT_EQ(model_parts(model), products) << number;
   }
-}
-
-// The first of several reasons is said: chunks before limits, limits before stages.
-TEST(OrderMisfit, IsTheFirstOfSeveralReasons) {
-  const auto why = [](PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks,
-                      std::int64_t limit, bool messages, std::int64_t stages) {
-    StepOptions options;
-    options.order = order;
-    options.micro_batches = micro_batches;
-    options.chunks = chunks;
-    options.pipeline_limit = limit;
-    options.overlap.messages = messages;
-    return order_misfit(options, stages);
-  };
-  using enum PipelineOrder;
-  const std::string no_limit =
-      " has no limit of micro-batches in flight; --pipeline-limit is for --order message-driven";
-  const std::string one_chunk =
-      " has 1 chunk on each stage, not 3; several are for --order "
-      "interleaved";
-
-  EXPECT_EQ(why(interleaved, 5, 1, 3, true, 1),
-            "the interleaved order needs at least 2 chunks of layers on each stage: --chunks 2");
-  EXPECT_EQ(why(interleaved, 5, 2, 3, true, 1), "the order interleaved" + no_limit);
-  EXPECT_EQ(why(interleaved, 5, 2, 0, true, 1),
-            "the interleaved order needs at least 2 stages: give the grid a pipe axis");
-  EXPECT_EQ(why(interleaved, 3, 2, 0, true, 4),
-            "the interleaved order takes micro-batches in groups of as many as there are stages: 3 "
-            "are no multiple of 4; the nearest are 4");
-  EXPECT_EQ(
-      why(interleaved, 11, 2, 0, true, 4),
-      "the interleaved order takes micro-batches in groups of as many as there are stages: 11 "
-      "are no multiple of 4; the nearest are 8 and 12");
-  EXPECT_EQ(why(interleaved, 8, 2, 0, false, 4), "");
-  for (PipelineOrder order : {one_f_one_b, gpipe, zero_bubble}) {
-    const std::string start = std::string("the order ") + name(order);
-    EXPECT_EQ(why(order, 5, 3, 3, true, 1), start + no_limit);
-    EXPECT_EQ(why(order, 5, 3, 0, true, 1), start + one_chunk);
-    EXPECT_EQ(why(order, 5, 1, 0, false, 1), "");
-    EXPECT_EQ(why(order, 5, 1, 0, false, 4), "");
-  }
-  EXPECT_EQ(why(message_driven, 5, 3, 3, false, 1),
-            "the message-driven order needs at least 2 stages: give the grid a pipe axis");
-  EXPECT_EQ(why(message_driven, 5, 3, 3, false, 2),
-            "the message-driven order receives messages ahead, as it runs what has arrived: it "
-            "needs the overlap of messages");
-  EXPECT_EQ(why(message_driven, 5, 3, 3, true, 2), "the order message-driven" + one_chunk);
-  EXPECT_EQ(why(message_driven, 5, 1, 3, true, 2), "");
 }
 
 // Of a grid that fits with whole batches alone.

@@ -1,4 +1,5 @@
-// Every model that comes with Fourfold reads, and bad model files are refused in words.
+// Every model that comes with Fourfold reads, bad model files are refused in words, and the file
+// that `fourfold models template` prints is a model and names every field.
 #include "schedule/models/model.hpp"
 
 #include <gmock/gmock.h>
@@ -11,11 +12,10 @@
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
+#include "schedule/models/model_template.hpp"
 #include "schedule/models/parameter_count.hpp"
 #include "support/field.hpp"
-#include "tests/paths.hpp"
 #include "tests/refusal.hpp"
-#include "tests/shapes.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -110,47 +110,13 @@ TEST(Models, HaveThePublishedParameters) {
   }
 }
 
-std::string text_of(const std::string& model) {
-  std::ifstream file(source_path("schedule/models/" + model + ".toml"));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Names that the counts contradict are marked in the files.
-TEST(Models, MarkWhereASourceContradictsItself) {
-  EXPECT_THAT(text_of("llama2-70b"), HasSubstr("69.0 billion: its name says 70"));
-  EXPECT_THAT(text_of("gpt3-175b"),
-              HasSubstr("174.6 billion parameters in its table D.1, 175.0 in its"));
-  EXPECT_THAT(text_of("llama3.1-405b"), HasSubstr("its name cuts off"));
-  EXPECT_THAT(text_of("gpt2-1558m"), HasSubstr("the paper's table of 2019"));
-}
-
 TEST(Models, HaveTheShapeThatTheirFilesSay) {
+  EXPECT_EQ(described(read_model("gpt-80b")),
+            "gpt-80b (42 layers, hidden 12288, 96 heads, 2048 tokens, vocabulary 51200)");
   EXPECT_EQ(block_shape(read_model("gpt2-124m")), "");
-  EXPECT_EQ(block_shape(read_model("llama2-7b")),
-            "RMS norm, rotary positions, SwiGLU of 11008, no biases, untied embeddings");
   EXPECT_EQ(block_shape(read_model("llama3.1-70b")),
             "RMS norm, scaled rotary positions, 8 key-value heads, SwiGLU of 28672, no biases, "
             "untied embeddings");
-}
-
-// A record says of the block what differs from GPT's, and reads back what it says.
-TEST(Models, GoThroughTheirFieldsUnchanged) {
-  const Model gpt{"gpt", 2, 12, 4, 5, 11};
-  EXPECT_EQ(model_record_fields().values(gpt).size(), 6U);
-  for (const Model& model : shapes_of(gpt)) {
-    const FieldValues values = model_record_fields().values(model);
-    Model read;
-    model_record_fields().set(read, values);
-
-    EXPECT_GT(values.size(), 6U) << model.name;
-    EXPECT_EQ(model_record_fields().values(read), values);
-    EXPECT_EQ(described(read), described(model));
-  }
-}
-
-TEST(Models, AreThoseOfThePaper) {
-  EXPECT_EQ(described(read_model("gpt-80b")),
-            "gpt-80b (42 layers, hidden 12288, 96 heads, 2048 tokens, vocabulary 51200)");
 }
 
 TEST(Models, AnUnknownNameIsAnsweredWithTheNearest) {
@@ -162,25 +128,16 @@ TEST(Models, AnUnknownNameIsAnsweredWithTheNearest) {
 TEST(Models, AFileOfYourOwnGoesByItsPath) {
   const ModelFile file(good);
 
-  const Model model = read_model(file.path());
-
-  EXPECT_EQ(model.layers, 2);
-  EXPECT_EQ(model.hidden, 16);
-  EXPECT_EQ(model.heads, 4);
-  EXPECT_EQ(model.sequence, 8);
-  EXPECT_EQ(model.vocabulary, 32);
-  EXPECT_EQ(model.name, std::filesystem::path(file.path()).stem().string());
-}
-
-TEST(Models, RefusesAFileThatIsNotThere) {
+  EXPECT_EQ(described(read_model(file.path())),
+            std::filesystem::path(file.path()).stem().string() +
+                " (2 layers, hidden 16, 4 heads, 8 tokens, vocabulary 32)");
   EXPECT_EQ(refusal("/nowhere/my.toml"),
             "cannot read the model file /nowhere/my.toml: No such file or directory");
 }
 
-TEST(Models, RefusesMissingUnknownAndImpossibleValues) {
+// Values of another kind are in model_blocks_test.cpp.
+TEST(Models, RefuseMissingUnknownAndImpossibleValuesAndWhatCannotTakeEffect) {
   EXPECT_THAT(refusal_of(with("layers = 2\n", "")), EndsWith("\"layers\" is missing"));
-  EXPECT_THAT(refusal_of(with("hidden = 16", "hidden = 0")),
-              EndsWith("\"hidden\" must be a whole number, 1 or more"));
   EXPECT_THAT(refusal_of(with("heads = 4", "heads = -4")),
               EndsWith("\"heads\" must be a whole number, 1 or more"));
   EXPECT_THAT(refusal_of(with("heads = 4", "heads = 5")),
@@ -188,31 +145,41 @@ TEST(Models, RefusesMissingUnknownAndImpossibleValues) {
   EXPECT_THAT(refusal_of(with("layers = 2", "layers = 10001")),
               HasSubstr("layers = 10001, but it must be at most 10000, as every operation"));
   EXPECT_EQ(refusal_of(with("layers = 2", "layers = 10000")), "accepted");
-  const auto of = [](const std::string& line) { return refusal_of(good + line + "\n"); };
-  EXPECT_THAT(of("headz = 4"), HasSubstr("unknown key \"headz\"; did you mean \"heads\"?"));
-  EXPECT_THAT(of("norm = \"rsm\""),
-              EndsWith("\"norm\" must be \"layer\" or \"rms\"; did you mean \"rms\"?"));
-  EXPECT_THAT(of("norm_epsilon = 0"), EndsWith("norm_epsilon = 0, but it must be at least 1e-12"));
-  EXPECT_THAT(of("mlp_width = 0"), EndsWith("\"mlp_width\" must be a whole number, 1 or more"));
-  EXPECT_EQ(of("rotary_base = 500000\nposition = \"rotary\""), "accepted");
-  EXPECT_EQ(of("rotary_scaling = 1\nposition = \"rotary\""), "accepted");
-}
-
-TEST(Models, RefusesWhatCannotTakeEffect) {
-  const auto of = [](const std::string& lines) { return refusal_of(good + lines + "\n"); };
-  EXPECT_THAT(of("rotary_base = 500"),
-              EndsWith("rotary_base cannot take effect without position = \"rotary\""));
-  EXPECT_THAT(of("position = \"learned\"\nrotary_scaling = 8"),
-              EndsWith("rotary_scaling cannot take effect without position = \"rotary\""));
-  EXPECT_THAT(of("position = \"rotary\"\nrotary_high = 8"),
-              EndsWith("rotary_high cannot take effect without a rotary_scaling other than 1"));
-  EXPECT_THAT(of("position = \"rotary\"\nrotary_trained_tokens = 8192"),
-              EndsWith("rotary_trained_tokens cannot take effect without a rotary_scaling other "
-                       "than 1"));
-}
-
-TEST(Models, RefusesWhatIsNoToml) {
+  const std::string rotary = "position = \"rotary\"\n";
+  const std::string without_rotary = " cannot take effect without position = \"rotary\"";
+  const std::string without_scaling = " cannot take effect without a rotary_scaling other than 1";
+  for (const auto& [lines, end] : std::vector<std::pair<std::string, std::string>>{
+           {"headz = 4", "unknown key \"headz\"; did you mean \"heads\"?"},
+           {"norm = \"rsm\"", "\"norm\" must be \"layer\" or \"rms\"; did you mean \"rms\"?"},
+           {"norm_epsilon = 0", "norm_epsilon = 0, but it must be at least 1e-12"},
+           {"mlp_width = 0", "\"mlp_width\" must be a whole number, 1 or more"},
+           {rotary + "rotary_base = 500000", "accepted"},
+           {rotary + "rotary_scaling = 1", "accepted"},
+           {"rotary_base = 500", "rotary_base" + without_rotary},
+           {"position = \"learned\"\nrotary_scaling = 8", "rotary_scaling" + without_rotary},
+           {rotary + "rotary_high = 8", "rotary_high" + without_scaling},
+           {rotary + "rotary_trained_tokens = 8192", "rotary_trained_tokens" + without_scaling}}) {
+    EXPECT_THAT(refusal_of(good + lines + "\n"), EndsWith(end));
+  }
   EXPECT_THAT(refusal_of("layers = 2\nhidden 16\n"), HasSubstr(", line 2: this is not TOML: "));
+}
+
+TEST(ModelTemplate, IsReadBackAsTheModelThatItWasMadeOf) {
+  const ModelFile file(model_template());
+
+  EXPECT_EQ(model_fields().values(read_model(file.path())),
+            model_fields().values(read_model("gpt2-124m")));
+}
+
+TEST(ModelTemplate, ExplainsEveryKey) {
+  const std::string text = model_template();
+
+  for (const FieldFacts& field : model_fields().facts()) {
+    EXPECT_THAT(text, HasSubstr("# " + field.key + ": "));
+    EXPECT_THAT(text, ::testing::AnyOf(HasSubstr("\n" + field.key + " = "),
+                                       HasSubstr("\n#" + field.key + " = "),
+                                       HasSubstr("\n# " + field.key + " =\n")));
+  }
 }
 
 }  // namespace
