@@ -21,10 +21,6 @@ struct Kept {
   std::int64_t norm_statistics = 0;
 };
 
-bool of_norm_statistics(const Label& label) {
-  return label.name.ends_with(".sum") || label.name.ends_with(".squares");
-}
-
 // By the forward of one layer among equal ones.
 Kept kept_by_a_layer(const StepOptions& options, const ProcessGrid& grid) {
   const Schedule schedule = issue(record_step(model, options), options);
@@ -46,7 +42,9 @@ Kept kept_by_a_layer(const StepOptions& options, const ProcessGrid& grid) {
     const std::int64_t bytes =
         program.local_elements(event.id, grid, {sequences * model.sequence}) *
         bytes_per_element(value.precision);
-    (of_norm_statistics(value.label) ? kept.norm_statistics : kept.activations) +=
+    const std::string& name = value.label.name;
+    const bool of_norms = name.ends_with(".sum") || name.ends_with(".squares");
+    (of_norms ? kept.norm_statistics : kept.activations) +=
         event.kind == IssueKind::allocate ? bytes : -bytes;
   }
   return kept;
@@ -78,111 +76,47 @@ std::vector<Paper> papers() {
   return all;
 }
 
-StepOptions options_of(const Paper& paper, AttentionKernel attention, Recompute recompute) {
+StepOptions options_of(AttentionKernel attention, Recompute recompute) {
   StepOptions options;
   options.attention = attention;
   options.recompute = recompute;
-  options.sequence_parallel = paper.sequence_parallel;
   return options;
 }
 
-void expect_kept(const Paper& paper, const StepOptions& options, std::int64_t activations,
-                 std::int64_t norm_statistics) {
-  SCOPED_TRACE("t = " + std::to_string(paper.t) + (paper.sequence_parallel ? ", sequences" : "") +
-               ", attention " + name(options.attention) + ", recompute " + name(options.recompute));
-
-  const Kept kept = kept_by_a_layer(options, ProcessGrid(paper.t, 1, 1, 1));
-
-  EXPECT_EQ(kept.activations, activations);
-  EXPECT_EQ(kept.norm_statistics, norm_statistics);
-}
-
-TEST(Activations, OfUnfusedAttentionAreThePapersWithoutDropout) {
-  for (const Paper& paper : papers()) {
-    expect_kept(paper, options_of(paper, AttentionKernel::unfused, Recompute::none),
-                paper.without_pairs() + paper.probabilities(), paper.norm_statistics());
-  }
-}
-
-TEST(Activations, SelectiveRecomputeKeepsNoProbabilities) {
-  for (const Paper& paper : papers()) {
-    expect_kept(paper, options_of(paper, AttentionKernel::unfused, Recompute::selective),
-                paper.without_pairs(), paper.norm_statistics());
-  }
-}
-
-// Our fused kernel repeats the scores with their maxima and sums: it keeps 0 bytes of softmax
-// statistics, where one that keeps a number a row has 4 a s b / t more.
-TEST(Activations, OfFusedAttentionAreThoseWithoutProbabilities) {
-  for (const Paper& paper : papers()) {
-    for (Recompute recompute : {Recompute::none, Recompute::selective}) {
-      expect_kept(paper, options_of(paper, AttentionKernel::fused, recompute),
-                  paper.without_pairs(), paper.norm_statistics());
-    }
-  }
-}
-
-TEST(Activations, FullRecomputeKeepsALayersInputAlone) {
+// By recompute. Of the paper's 34 without masks and scores: norms' outputs are two of 2 s b h,
+// which the products behind them keep as their inputs; an MLP from its norm to its activation has
+// one, and 8 and 8 for what the activation reads and makes. Our fused kernel repeats the scores
+// with their maxima and sums: it keeps 0 bytes of softmax statistics, where one that keeps a number
+// a row has 4 a s b / t more.
+TEST(Activations, AreThePapersWithoutDropout) {
   for (const Paper& paper : papers()) {
     for (AttentionKernel attention : {AttentionKernel::fused, AttentionKernel::unfused}) {
-      expect_kept(paper, options_of(paper, attention, Recompute::full), paper.inputs(), 0);
+      const bool fused = attention == AttentionKernel::fused;
+      const std::int64_t all = paper.without_pairs() + (fused ? 0 : paper.probabilities());
+      for (const auto& [recompute, activations] :
+           {std::pair{Recompute::none, all},
+            {Recompute::selective, paper.without_pairs()},
+            {Recompute::norms, all - paper.stream(4 * paper.sbh())},
+            {Recompute::mlp, all - paper.stream(2 * paper.sbh()) - 16 * paper.sbh() / paper.t},
+            {Recompute::full, paper.inputs()}}) {
+        StepOptions options = options_of(attention, recompute);
+        options.sequence_parallel = paper.sequence_parallel;
+        SCOPED_TRACE("t = " + std::to_string(paper.t) + (paper.sequence_parallel ? ", cut" : "") +
+                     ", attention " + name(attention) + ", recompute " + name(recompute));
+
+        const Kept kept = kept_by_a_layer(options, ProcessGrid(paper.t, 1, 1, 1));
+
+        EXPECT_EQ(kept.activations, activations);
+        EXPECT_EQ(kept.norm_statistics, recompute == Recompute::full ? 0 : paper.norm_statistics());
+      }
     }
   }
-}
-
-TEST(Activations, AddUpToThirtyTwoWhereAllIsCut) {
-  const Paper all{8, true};
-
-  EXPECT_EQ(all.without_pairs(), 32 * all.sbh() / 8);
-}
-
-// With fused attention nothing is left to select.
-TEST(SelectiveRecompute, OfFusedAttentionIsNone) {
-  const StepOptions none = options_of({}, AttentionKernel::fused, Recompute::none);
-  const StepOptions selective = options_of({}, AttentionKernel::fused, Recompute::selective);
-
-  const Counted a = counted(model, none, ProcessGrid(), sequences);
-  const Counted b = counted(model, selective, ProcessGrid(), sequences);
-
-  EXPECT_EQ(a.counts.executed(), b.counts.executed());
-  EXPECT_EQ(a.memory.peak, b.memory.peak);
-}
-
-// Of the paper's 34 without masks and scores: norms' outputs are two of 2 s b h, which the products
-// behind them keep as their inputs; an MLP from its norm to its activation has one, and 8 and 8 for
-// what the activation reads and makes.
-TEST(Activations, OfOneFunctionThatIsRecomputedAreLeftOut) {
-  for (const Paper& paper : papers()) {
-    for (AttentionKernel attention : {AttentionKernel::fused, AttentionKernel::unfused}) {
-      const std::int64_t scores = attention == AttentionKernel::unfused ? paper.probabilities() : 0;
-      const std::int64_t all = paper.without_pairs() + scores;
-
-      expect_kept(paper, options_of(paper, attention, Recompute::norms),
-                  all - paper.stream(4 * paper.sbh()), paper.norm_statistics());
-      expect_kept(paper, options_of(paper, attention, Recompute::mlp),
-                  all - paper.stream(2 * paper.sbh()) - 16 * paper.sbh() / paper.t,
-                  paper.norm_statistics());
-    }
-  }
-}
-
-// The step is at its peak in the head, where those of all layers are kept, or none is repeated yet.
-TEST(SelectiveRecompute, SavesTheProbabilitiesOfAllLayers) {
-  Model deep = model;
-  deep.layers = 24;
-  const auto peak = [&](Recompute recompute) {
-    const StepOptions options = options_of({}, AttentionKernel::unfused, recompute);
-    return counted(deep, options, ProcessGrid(), 48).memory.peak.value;
-  };
-  const double of_one_layer = 2.0 * 8 * 24 * 24 * 48;
-
-  EXPECT_EQ(peak(Recompute::none) - peak(Recompute::selective), 24 * of_one_layer);
 }
 
 TEST(SelectiveRecompute, RepeatsOneOfTheTwoProductsOfAttention) {
   const double tokens = static_cast<double>(sequences * model.sequence * model.layers);
   const auto a_token = [&](Recompute recompute) {
-    const StepOptions options = options_of({}, AttentionKernel::unfused, recompute);
+    const StepOptions options = options_of(AttentionKernel::unfused, recompute);
     const Counts counts = counted(model, options, ProcessGrid(), sequences).counts;
     return counts.functions.value / tokens / static_cast<double>(model.sequence * model.hidden);
   };
@@ -196,8 +130,8 @@ TEST(SelectiveRecompute, RepeatsOneOfTheTwoProductsOfAttention) {
 // Scores, probabilities and both gradients pass through memory: 2 bytes each where they are written
 // or read.
 TEST(UnfusedAttention, MovesWhatItsKernelsReadAndWrite) {
-  StepOptions options = options_of({}, AttentionKernel::unfused, Recompute::none);
-  const Counted step = counted(model, options, ProcessGrid(), sequences);
+  const Counted step = counted(model, options_of(AttentionKernel::unfused, Recompute::none),
+                               ProcessGrid(), sequences);
   const double pairs = 2.0 * 8 * 24 * 24 * 3, part = 2.0 * 24 * 3 * 64;
   std::map<std::string, double> moved;
   for (const OpClass& op : step.folded.classes) {

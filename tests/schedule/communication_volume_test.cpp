@@ -186,32 +186,6 @@ TEST(CommunicationVolume, OfAWholeStepIsTheSumOverItsLayers) {
   }
 }
 
-TEST(CommunicationVolume, PayloadIsWhatARingSendsWithoutItsFactor) {
-  const ProcessGrid grid(2, 4, 3, 5);
-
-  const Counts counts = counted(small_model(2), {}, grid, 120).counts;
-
-  const auto payload = [&](const std::string& channel) {
-    for (std::size_t i = 0; i < counts.channels.size(); ++i) {
-      if (name(counts.channels[i]) == channel) return counts.payload[i].value;
-    }
-    return 0.0;
-  };
-  EXPECT_NEAR(sent(counts, "x"), both_ways(payload("x"), 2), 1e-6);
-  EXPECT_NEAR(sent(counts, "y"), both_ways(payload("y"), 4), 1e-6);
-  EXPECT_NEAR(sent(counts, "z_gather"), one_way(payload("z_gather"), 3), 1e-6);
-  EXPECT_NEAR(sent(counts, "data"), both_ways(payload("data"), 5), 1e-6);
-}
-
-TEST(CommunicationVolume, AnAxisOfExtentOneSendsNothing) {
-  const Counts counts = counted(small_model(2), {}, ProcessGrid(1, 1, 1, 1), 4).counts;
-
-  for (std::size_t i = 0; i < counts.channels.size(); ++i) {
-    EXPECT_EQ(counts.sent[i].value, 0) << name(counts.channels[i]);
-    EXPECT_EQ(counts.collectives[i], 0) << name(counts.channels[i]);
-  }
-}
-
 TEST(CommunicationVolume, AVocabularyThatDoesNotDivideIsPaddedUp) {
   Model model = small_model(1);
   model.vocabulary = 97;
@@ -223,6 +197,51 @@ TEST(CommunicationVolume, AVocabularyThatDoesNotDivideIsPaddedUp) {
 
   EXPECT_EQ(sent(counts, "z_gather"), sent(counted(padded, {}, grid, 4).counts, "z_gather"));
   EXPECT_EQ(counts.gemm.value, counted(padded, {}, grid, 4).counts.gemm.value);
+}
+
+StepOptions with_messages(bool cut, PipelineOrder order = PipelineOrder::one_f_one_b) {
+  StepOptions options;
+  options.order = order;
+  options.micro_batches = 6;
+  options.cut_messages = cut;
+  return options;
+}
+
+// Along x, or between stages.
+double payload(const Counted& stage, Axis axis) {
+  double sum = 0.0;
+  for (std::size_t c = 0; c < stage.counts.channels.size(); ++c) {
+    const Channel& channel = stage.counts.channels[c];
+    const bool message = channel.group != Group::line && channel.group != Group::ends;
+    if (channel.axis != axis || message != (axis == Axis::pipe)) continue;
+    sum += stage.counts.payload[c].value;
+  }
+  return sum;
+}
+
+TEST(CutMessages, AreAsManyTimesShorterAsDevicesAlongXAndGatheredThere) {
+  for (const std::int64_t x : {1, 2, 4}) {
+    const ProcessGrid grid(x, 1, 1, 2, 3);
+    for (PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::zero_bubble}) {
+      for (std::int64_t i = 0; i < 3; ++i) {
+        const Stage stage{i, 3};
+        const auto whole =
+            counted(folded_step(small_model(3), with_messages(false, order), stage), grid, 48);
+        const auto cut =
+            counted(folded_step(small_model(3), with_messages(true, order), stage), grid, 48);
+
+        const double all = payload(whole, Axis::pipe);
+        EXPECT_GT(all, 0.0);
+        EXPECT_EQ(payload(cut, Axis::pipe) * static_cast<double>(x), all);
+        // Of what passes a stage, it receives one way what it sends the other way.
+        const double received = x > 1 ? all / 2 : 0.0;
+        EXPECT_EQ(payload(cut, Axis::x) - payload(whole, Axis::x), received);
+        EXPECT_EQ(cut.counts.executed().value, whole.counts.executed().value);
+        if (x > 1) continue;
+        EXPECT_EQ(cut.memory.peak.value, whole.memory.peak.value) << "a piece is the whole";
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
-// Peak memory by liveness: small cases by hand, and what more of an option may never do.
+// Peak memory by liveness: small cases by hand, what more of an option may never do, and laws of
+// what a framework's rules add.
 #include "schedule/fold/memory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
+#include "schedule/fold/memory_rules.hpp"
 #include "schedule/models/linear.hpp"
 #include "schedule/models/parameter_count.hpp"
 #include "tests/schedule/steps.hpp"
@@ -18,12 +22,6 @@ double number(std::int64_t value) {
 
 double role(const MemoryUse& memory, Role role) {
   return memory.by_role[static_cast<std::size_t>(role)].value;
-}
-
-double sum_of_roles(const MemoryUse& memory) {
-  double sum = 0;
-  for (Bytes bytes : memory.by_role) sum += bytes.value;
-  return sum;
 }
 
 // Forward and backward of a k x n layer over m tokens, input and output's gradient given.
@@ -49,98 +47,27 @@ MemoryUse one_layer(std::int64_t m, std::int64_t k, std::int64_t n, const Proces
   return counted(fold_schedule(issue(r.finish(), options)), grid, m).memory;
 }
 
-struct Extents {
-  std::int64_t m, k, n;
-};
-// Many tokens, a wide output, a wide input, a large weight.
-const std::vector<Extents> cases{{512, 8, 8}, {64, 8, 128}, {64, 128, 8}, {8, 64, 64}};
-
-TEST(PeakMemory, OfOneLayerOnOneDevice) {
-  for (const auto& [m, k, n] : cases) {
-    const MemoryUse memory = one_layer(m, k, n, ProcessGrid());
+// Of many tokens, a wide output, a wide input, a large weight.
+TEST(PeakMemory, OfOneLayerIsThatByHand) {
+  for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{
+           {512, 8, 8}, {64, 8, 128}, {64, 128, 8}, {8, 64, 64}}) {
+    const MemoryUse alone = one_layer(m, k, n, ProcessGrid());
+    const MemoryUse along_z = one_layer(m, k, n, ProcessGrid(1, 1, 4, 1));
+    const MemoryUse along_xy = one_layer(m, k, n, ProcessGrid(2, 4, 1, 1));
 
     // 2 bytes of weight and 12 of optimizer state; input and gradient, both bf16. Then the largest
     // of the output, the input's gradient, and the weight's gradient in bf16 beside its fp32 copy.
     const double given = number(14 * k * n + 2 * m * k + 2 * m * n);
-    EXPECT_EQ(memory.peak.value, given + number(std::max({2 * m * n, 2 * m * k, 6 * k * n})));
-    EXPECT_EQ(role(memory, Role::gathered), 0) << "nothing is gathered where nothing is cut";
-  }
-}
-
-TEST(PeakMemory, OfOneLayerCutAlongZ) {
-  for (const auto& [m, k, n] : cases) {
-    const std::int64_t z = 4;
-
-    const MemoryUse memory = one_layer(m, k, n, ProcessGrid(1, 1, z, 1));
-
+    EXPECT_EQ(alone.peak.value, given + number(std::max({2 * m * n, 2 * m * k, 6 * k * n})));
+    EXPECT_EQ(role(alone, Role::gathered), 0) << "nothing is gathered where nothing is cut";
     // Now the gathered weight lies beside the output or the input's gradient, and the
     // reduce-scatter needs the whole gradient and its piece; the cast of the piece needs less.
-    const std::int64_t rows = m / z;
-    const double given = number(14 * k * n / z + 2 * rows * (k + n));
-    const double gather = number(2 * k * n);
-    const double scatter = number(2 * k * n + 2 * k * n / z);
-    EXPECT_EQ(memory.peak.value,
-              given + std::max({gather + number(2 * rows * std::max(n, k)), scatter}));
-  }
-}
-
-TEST(PeakMemory, OfOneLayerCutAlongXAndY) {
-  for (const auto& [m, k, n] : cases) {
-    const MemoryUse memory = one_layer(m, k, n, ProcessGrid(2, 4, 1, 1));
-
-    const double weight = number(k * n) / 8;
-    const double input = number(2 * m * k) / 4, output = number(2 * m * n) / 2;
-    EXPECT_EQ(memory.peak.value,
+    const std::int64_t gather = 2 * k * n, rows = m / 4;
+    EXPECT_EQ(along_z.peak.value,
+              given / 4 + number(gather + std::max(2 * rows * std::max(n, k), gather / 4)));
+    const double weight = number(k * n) / 8, input = number(m * k) / 2, output = number(m * n);
+    EXPECT_EQ(along_xy.peak.value,
               14 * weight + input + output + std::max({output, input, 6 * weight}));
-  }
-}
-
-TEST(PeakMemory, OfAWholeStepWithFewTokensIsAtItsLastGradient) {
-  // All fp32 gradients are there but the table's, which is being cast: 6 bytes instead of 4. Tokens
-  // and targets take 4 bytes each, the loss 4.
-  const Model model = small_model(1);
-  StepOptions options;
-  options.overlap = no_overlap;
-
-  const MemoryUse memory = counted(model, options, ProcessGrid(), 1).memory;
-
-  const double parameters = parameter_count(model);
-  const double table = number(model.vocabulary * model.hidden);
-  EXPECT_EQ(role(memory, Role::parameter), 2 * parameters);
-  EXPECT_EQ(role(memory, Role::optimizer), 12 * parameters);
-  EXPECT_EQ(role(memory, Role::gradient), 4 * parameters + 2 * table);
-  EXPECT_EQ(role(memory, Role::activation), number(8 * model.sequence + 4));
-  EXPECT_EQ(role(memory, Role::gathered), 0);
-}
-
-TEST(PeakMemory, IsTheSumOfItsRoles) {
-  std::mt19937 random(17);
-  for (int i = 0; i < 40; ++i) {
-    const StepOptions options = random_options(random, 1 + static_cast<int>(random() % 4));
-
-    const MemoryUse memory = counted(small_model(3), options, ProcessGrid(2, 2, 2, 1), 24).memory;
-
-    EXPECT_NEAR(memory.peak.value, sum_of_roles(memory), 1e-9 * memory.peak.value);
-  }
-}
-
-TEST(PeakMemory, ParametersAndStateAreFourteenBytesAPieceOnAnyGrid) {
-  for (const ProcessGrid& grid : {ProcessGrid(2, 1, 1, 1), ProcessGrid(1, 4, 1, 3),
-                                  ProcessGrid(2, 2, 4, 1), ProcessGrid(3, 1, 2, 2)}) {
-    const Model model = small_model(2);
-
-    const MemoryUse memory = counted(model, {}, grid, 48).memory;
-
-    // Weights are cut by x, y and z; small tensors only by the axis of their columns.
-    const double h = number(model.hidden);
-    const double weights = number(model.layers) * 12 * h * h + number(model.vocabulary) * h;
-    const double cut = weights / number(grid.extent(Axis::x) * grid.extent(Axis::y));
-    const double x_cut = number(model.layers) * 7 * h / number(grid.extent(Axis::x));
-    const double y_cut =
-        (number(model.layers) * 6 + 2 + number(model.sequence)) * h / number(grid.extent(Axis::y));
-    const double local = cut / number(grid.extent(Axis::z)) + x_cut + y_cut;
-    EXPECT_EQ(role(memory, Role::parameter), 2 * local) << grid.str();
-    EXPECT_EQ(role(memory, Role::optimizer), 12 * local) << grid.str();
   }
 }
 
@@ -170,18 +97,6 @@ TEST(PeakMemory, MoreMicroBatchesNeverNeedMore) {
   }
 }
 
-TEST(PeakMemory, TheSecondMicroBatchAddsAtMostTheSumsOfTheGradients) {
-  for (const ProcessGrid& grid : some_grids) {
-    StepOptions one;
-    StepOptions two;
-    two.micro_batches = 2;
-
-    const MemoryUse memory = counted(small_model(6), two, grid, 96).memory;
-
-    EXPECT_LE(memory.peak.value, peak(one, grid) + 2 * role(memory, Role::parameter));
-  }
-}
-
 // Where z is not cut there is nothing in flight, and putting off a cast to fp32 even saves memory.
 TEST(PeakMemory, MoreInFlightKeptOrRememberedNeverNeedsLess) {
   std::mt19937 random(23);
@@ -208,6 +123,157 @@ TEST(PeakMemory, MoreInFlightKeptOrRememberedNeverNeedsLess) {
       some.recompute_every = 1;
       some.recompute_layers = 0;
       EXPECT_GE(peak(repeat, grid), peak(some, grid)) << "the first layer, or all";
+    }
+  }
+}
+
+Model small() {
+  return {"small", 4, 64, 4, 32, 128};
+}
+
+struct Asked {
+  StepOptions options;
+  ProcessGrid grid{2, 1, 1, 2};
+  std::int64_t tokens = 256;  // of a micro-batch, of all replicas
+};
+
+Counted step_of(const Asked& asked, const Model& model = small()) {
+  return counted(folded_step(model, asked.options), asked.grid, asked.tokens);
+}
+
+MemoryUse use(const Asked& asked, const MemoryRules& rules, const Model& model = small()) {
+  const Counted step = step_of(asked, model);
+  return peak_memory(step.folded, step.sizes, asked.grid, rules);
+}
+
+MemoryRules keeping(const Function& function, double bytes) {
+  MemoryRules rules;
+  rules.functions.push_back({&function, bytes});
+  return rules;
+}
+
+Asked asked_with(Recompute recompute) {
+  Asked asked;
+  asked.options.recompute = recompute;
+  return asked;
+}
+
+TEST(MemoryRules, WithoutAnyThePeakIsTheSteps) {
+  for (Recompute recompute : {Recompute::none, Recompute::full}) {
+    const Asked asked = asked_with(recompute);
+
+    EXPECT_EQ(use(asked, {}).peak, step_of(asked).memory.peak);
+  }
+}
+
+TEST(MemoryRules, WhatIsKeptIsKeptOnceALayerAndOnceInAllWithRecompute) {
+  // Up's columns, 4 x hidden, cut by x, of the tokens of a replica, a byte each.
+  const double once = 128.0 * 256.0 / 2.0;
+  const MemoryRules rules = keeping(functions::bias_gelu, 1.0);
+  for (const auto& [recompute, layers] :
+       {std::pair{Recompute::none, 4.0}, std::pair{Recompute::full, 1.0}}) {
+    const Asked asked = asked_with(recompute);
+
+    const double more = (use(asked, rules).peak - use(asked, {}).peak).value;
+
+    EXPECT_EQ(more, layers * once) << name(recompute);
+  }
+}
+
+TEST(MemoryRules, HalfOfTheTokensHalveWhatIsMadeOfTokensAndNothingElse) {
+  MemoryRules rules = keeping(functions::bias_gelu, 1.0);
+  rules.weights = 2.0;
+  rules.optimizer = 12.0;
+  rules.gradients = 4.0;
+  rules.gradients_ahead = true;
+  Asked whole = asked_with(Recompute::none), half = whole;
+  whole.tokens = 4096;
+  half.tokens = 2048;
+
+  const MemoryUse of_whole = use(whole, rules), of_half = use(half, rules);
+
+  for (Role role : {Role::parameter, Role::optimizer, Role::gradient}) {
+    const auto r = static_cast<std::size_t>(role);
+    EXPECT_EQ(of_half.by_role[r], of_whole.by_role[r]) << name(role);
+  }
+  const auto activation = static_cast<std::size_t>(Role::activation);
+  EXPECT_NEAR(of_half.by_role[activation] / of_whole.by_role[activation], 0.5, 0.01);
+}
+
+TEST(MemoryRules, RolesAddUpToThePeak) {
+  MemoryRules rules = keeping(functions::layer_norm, 3.0);
+  rules.gradients = 2.0;
+  for (bool ahead : {false, true}) {
+    rules.gradients_ahead = ahead;
+    for (Recompute recompute : {Recompute::none, Recompute::full}) {
+      const MemoryUse found = use(asked_with(recompute), rules);
+      double sum = 0.0;
+      for (Bytes bytes : found.by_role) sum += bytes.value;
+      EXPECT_EQ(sum, found.peak.value);
+    }
+  }
+}
+
+TEST(MemoryRules, StateIsSoManyBytesAParameter) {
+  MemoryRules rules;
+  rules.weights = 0.0;
+  rules.optimizer = 24.0;
+  const Asked asked = asked_with(Recompute::none);
+  const auto parameter = static_cast<std::size_t>(Role::parameter);
+  const auto optimizer = static_cast<std::size_t>(Role::optimizer);
+
+  const MemoryUse with = use(asked, rules), without = use(asked, {});
+
+  EXPECT_EQ(with.by_role[parameter].value, 0.0);
+  EXPECT_EQ(with.by_role[optimizer], without.by_role[optimizer] * 2.0);
+}
+
+TEST(MemoryRules, WhatIsGatheredIsThatOfTheOthersAlongX) {
+  MemoryRules rules;
+  rules.functions.push_back({&functions::layer_norm, 0.0, 2.0});
+  Asked asked = asked_with(Recompute::none);
+  EXPECT_EQ(use(asked, rules).peak, use(asked, {}).peak);
+  asked.options.sequence_parallel = true;
+  // Two norms a layer, 2 bytes of the other's half of 128 x 64.
+  const double more = (use(asked, rules).peak - use(asked, {}).peak).value;
+
+  EXPECT_GE(more, 4 * 2 * 2.0 * 64.0 * 64.0);
+  EXPECT_LE(more, (4 * 2 + 1) * 2.0 * 64.0 * 64.0);  // and perhaps the head's
+}
+
+// As many keys and values as there are queries' heads, less those that there are anyway.
+TEST(MemoryRules, WhatIsExpandedIsWhatHeadsOfAGroupShare) {
+  MemoryRules rules;
+  rules.functions.push_back({.function = &functions::attention, .expands = 1.0});
+  const Asked asked = asked_with(Recompute::none);
+  for (const std::int64_t shared : {8, 4, 2}) {
+    Model model = small();
+    model.heads = 8;
+    model.key_value_heads = shared;
+    const double more = (use(asked, rules, model).peak - use(asked, {}, model).peak).value;
+
+    EXPECT_EQ(more, 4.0 * 128.0 * 2.0 * static_cast<double>(8 - shared) * 8.0 / 2.0) << shared;
+  }
+}
+
+// Of one step ZeRO's next stage never needs more than the one before.
+TEST(MemoryRules, ZeroNeverNeedsMoreThanTheStageBelow) {
+  MemoryRules megatron;
+  megatron.weights = 2.0;
+  megatron.gradients = 4.0;
+  megatron.optimizer = 12.0;
+  for (const MemoryRules& rules : {MemoryRules{}, megatron}) {
+    for (Precision precision : {Precision::bf16, Precision::fp32}) {
+      Bytes below{1e30};
+      for (std::int64_t zero = 0; zero <= 3; ++zero) {
+        Asked asked = asked_with(Recompute::full);
+        asked.grid = ProcessGrid(1, 1, 1, 4);
+        asked.options.precision = precision;
+        asked.options.zero = zero;
+        const Bytes peak = use(asked, rules).peak;
+        EXPECT_LE(peak.value, below.value) << name(precision) << ", ZeRO " << zero;
+        below = peak;
+      }
     }
   }
 }
