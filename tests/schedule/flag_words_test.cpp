@@ -1,9 +1,10 @@
 // Fields of every kind as flags: the words that each takes, the sentence that others hear, and what
-// a command line says of words that nobody knows.
+// a command line says of words that nobody knows; and tables of the fields of a struct.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -125,38 +126,6 @@ TEST(FlagHelp, SaysWhatEachKindTakes) {
   EXPECT_EQ(flag_help(facts(), "--name"), "called");
 }
 
-// Each number out of its range alone, in a table where all others are in theirs, whatever is before
-// it.
-TEST(FieldRanges, AreHeldByEveryNumberOfATable) {
-  const std::vector<FieldFacts> table{{.key = "first", .kind = RealNumber{0.5, 2.0}},
-                                      {.key = "word", .kind = FreeText{}},
-                                      {.key = "second", .kind = WholeNumber{1, 9, "as it is"}},
-                                      {.key = "third", .kind = RealNumber{-1.0, 1.0}},
-                                      {.key = "fourth", .kind = WholeNumber{0, 5, ""}}};
-  const FieldValues good{{"first", 0.5},
-                         {"word", std::string("x")},
-                         {"second", std::int64_t{9}},
-                         {"third", 1.0},
-                         {"fourth", std::int64_t{0}}};
-  const auto with = [&](const std::string& key, const FieldValue& value) {
-    FieldValues other = good;
-    other[key] = value;
-    return out_of_range(table, other);
-  };
-
-  EXPECT_EQ(out_of_range(table, good), "");
-  EXPECT_EQ(out_of_range(table, {}), "");
-  EXPECT_EQ(with("first", 2.0), "");
-  EXPECT_EQ(with("first", 2.5), "first = 2.5, but it must be at most 2");
-  EXPECT_EQ(with("first", 0.25), "first = 0.25, but it must be at least 0.5");
-  EXPECT_EQ(with("second", std::int64_t{1}), "");
-  EXPECT_EQ(with("second", std::int64_t{10}), "second = 10, but it must be at most 9, as it is");
-  EXPECT_EQ(with("second", std::int64_t{0}), "second = 0, but it must be at least 1");
-  EXPECT_EQ(with("third", -1.5), "third = -1.5, but it must be at least -1");
-  EXPECT_EQ(with("fourth", std::int64_t{6}), "fourth = 6, but it must be at most 5");
-  EXPECT_EQ(with("fourth", std::int64_t{-1}), "fourth = -1, but it must be at least 0");
-}
-
 std::string heard(const CLI::Validator& check, std::string word) {
   return check(word);
 }
@@ -223,6 +192,74 @@ TEST(RefusedWords, AreNamedWithTheNearestThatIsKnown) {
   EXPECT_EQ(sentence_for({"first", "--name", ""}),
             "--name: has an empty value; leave the flag out or give it one");
   EXPECT_EQ(sentence_for({"first", "--part", "3"}), "--part: '3' is no number from 0.5 to 2");
+}
+
+enum class Colour { red, green };
+const char* name(Colour colour) {
+  return colour == Colour::red ? "red" : "green";
+}
+
+struct Lamp {
+  std::int64_t bulbs = 2;
+  double heat = 1.0;
+  Colour colour = Colour::red;
+  bool dims = true, blinks = false, hums = false;
+
+  bool operator==(const Lamp&) const = default;
+};
+
+const FieldTable<Lamp>& lamp_fields() {
+  static const FieldTable<Lamp> table(
+      {number_field<Lamp>({.key = "bulbs", .flag = "--bulbs", .help = "in the lamp"},
+                          {.most = 9, .reason = "as no lamp has more"}, &Lamp::bulbs),
+       real_field<Lamp>({.key = "heat", .flag = "--heat", .help = "of the lamp"}, {0.5, 2.0},
+                        &Lamp::heat),
+       word_field<Lamp>({.key = "colour", .flag = "--colour", .help = "of its light"},
+                        std::vector{Colour::red, Colour::green}, &Lamp::colour),
+       on_off_field<Lamp>({.key = "can.dim", .flag = "--can", .help = "a dimmer"}, {"dim"},
+                          &Lamp::dims),
+       on_off_field<Lamp>({.key = "can.blink", .flag = "--can", .help = "a relay"}, {"blink"},
+                          &Lamp::blinks),
+       on_off_field<Lamp>({.key = "hums", .flag = "--hum", .help = "a transformer's sound"}, {},
+                          &Lamp::hums)});
+  return table;
+}
+
+TEST(Fields, SayEveryValueAndReadItBackAndLeaveWhatIsNotSaid) {
+  const Lamp lamp{7, 1.5, Colour::green, false, true, true};
+  Lamp again;
+
+  lamp_fields().set(again, lamp_fields().values(lamp));
+  EXPECT_EQ(again, lamp);
+
+  lamp_fields().set(again, {{"bulbs", std::int64_t{3}}});
+  EXPECT_EQ(again, (Lamp{3, 1.5, Colour::green, false, true, true}));
+}
+
+TEST(Fields, AreFlagsThatSayWhatTheyRead) {
+  for (const auto& [flag, word] : {std::pair{"--bulbs", "1"},
+                                   {"--bulbs", "9"},
+                                   {"--heat", "1.5"},
+                                   {"--colour", "green"},
+                                   {"--can", "none"},
+                                   {"--can", "blink"},
+                                   {"--can", "all"},
+                                   {"--hum", "on"},
+                                   {"--hum", "off"}}) {
+    EXPECT_EQ(lamp_fields().word(lamp_fields().with({}, flag, word), flag), word);
+  }
+  const auto refused = [](const std::string& flag, const std::string& word) {
+    return refusal<std::runtime_error>([&] { lamp_fields().with({}, flag, word); });
+  };
+  EXPECT_EQ(refused("--bulbs", "10"), "--bulbs: '10' is no whole number from 1 to 9");
+  EXPECT_EQ(refused("--heat", "2.1"), "--heat: '2.1' is no number from 0.5 to 2");
+  EXPECT_EQ(refused("--colour", "gren"),
+            "unknown --colour 'gren'; did you mean \"green\"? It is one of red, green");
+  EXPECT_EQ(refused("--can", "blnk"),
+            "unknown --can 'blnk'; did you mean \"blink\"? It is one of all, none, dim, blink");
+  EXPECT_EQ(out_of_range(lamp_fields().facts(), {{"bulbs", std::int64_t{10}}}),
+            "bulbs = 10, but it must be at most 9, as no lamp has more");
+  EXPECT_NE(out_of_range(lamp_fields().facts(), {{"heat", std::nan("")}}), "");
 }
 
 }  // namespace

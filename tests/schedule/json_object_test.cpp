@@ -72,44 +72,34 @@ TEST(JsonValues, AreTakenByTheQuestionsForTheirKindAlone) {
             "null false zero one minus most beyond far real whole empty word list object");
 }
 
-// Numbers whose products are no numbers any more, on both sides of zero.
+// Numbers whose products are no numbers any more, on both sides of zero, and those of code that are
+// none.
 TEST(JsonValues, AreNoNumbersBeyondAllThatIsCounted) {
-  for (const double number : {1e30, 1.01e30, 1e31, 1e300}) {
-    for (const double sign : {1.0, -1.0}) {
-      const json whole{{"key", sign * number}};
-      JsonObject object(whole, "it");
-      EXPECT_EQ(refusal<std::runtime_error>([&] { object.number("key"); }),
-                number > 1e30 ? "it: 'key' is beyond all that is counted" : "accepted")
-          << sign * number;
+  const auto heard = [](double number) {
+    const json whole{{"key", number}};
+    JsonObject object(whole, "it");
+    return refusal<std::runtime_error>([&] { EXPECT_EQ(object.number("key"), number); });
+  };
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_EQ(heard(sign * 1e30), "accepted");
+    for (const double number : {1.01e30, 1e300}) {
+      EXPECT_EQ(heard(sign * number), "it: 'key' is beyond all that is counted");
     }
   }
+  EXPECT_EQ(heard(std::numeric_limits<double>::infinity()), "it: 'key' must be finite");
+  EXPECT_EQ(heard(std::numeric_limits<double>::quiet_NaN()), "it: 'key' must be finite");
 }
 
 TEST(JsonValues, AreGivenAsTheyStand) {
-  const json whole{{"n", 7},      {"zero", 0}, {"r", 1.5},
-                   {"t", "text"}, {"f", true}, {"o", {{"a", 1}}}};
+  const json whole{{"n", 7}, {"t", "text"}, {"f", true}, {"o", {{"a", 1}}}};
   JsonObject object(whole, "it");
 
   EXPECT_EQ(object.integer("n"), 7);
   EXPECT_EQ(object.positive("n"), 7);
-  EXPECT_EQ(object.integer("zero"), 0);
-  EXPECT_EQ(object.number("r"), 1.5);
-  EXPECT_EQ(object.number("n"), 7.0);
   EXPECT_EQ(object.text("t"), "text");
   EXPECT_TRUE(object.flag("f"));
   EXPECT_EQ(object.object("o").integer("a"), 1);
   EXPECT_EQ(object.one_of("t", {"word", "text"}), "text");
-}
-
-TEST(JsonValues, ThatAreNoNumbersAreRefusedWhereCodeMadeThem) {
-  for (const double number :
-       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-    const json whole{{"key", number}};
-    JsonObject object(whole, "it");
-
-    EXPECT_EQ(refusal<std::runtime_error>([&] { object.number("key"); }),
-              "it: 'key' must be finite");
-  }
 }
 
 std::string refused(const json& whole, const Ask& ask) {
@@ -164,12 +154,9 @@ TEST(JsonObjects, KnowTheKeysThatWereAskedFor) {
                     }),
             "it: unknown key 'second'; did you mean \"secnd\"?");
   EXPECT_EQ(refused(whole, [](JsonObject& o) { o.allow_only({"second", "first"}); }), "accepted");
-  EXPECT_EQ(refused(whole,
-                    [](JsonObject& o) {
-                      EXPECT_TRUE(o.has("first"));
-                      EXPECT_FALSE(o.has("third"));
-                    }),
-            "accepted");
+  JsonObject object(whole, "it");
+  EXPECT_TRUE(object.has("first"));
+  EXPECT_FALSE(object.has("third"));
 }
 
 TEST(JsonTexts, ThatAreNoneAreShownFromTheirBeginning) {

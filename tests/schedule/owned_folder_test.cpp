@@ -1,4 +1,5 @@
-// Folders that one process at a time writes to, and new ones that nobody else has made.
+// Folders that one process at a time writes to, new ones that nobody else has made, and those that
+// are removed whole: ours alone.
 #include "support/owned_folder.hpp"
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "support/scratch_folder.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -162,11 +164,6 @@ TEST_F(OwnedFolders, AreNotOwnedThroughALink) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "kept");
 }
 
-TEST_F(OwnedFolders, WithoutAFolderThereIsNone) {
-  EXPECT_THAT(refusal<std::runtime_error>([&] { const OwnedFolder folder(root_ + "/none"); }),
-              HasSubstr("No such file or directory"));
-}
-
 TEST_F(OwnedFolders, NewOnesAreNumbered) {
   const std::string first = root_ + "/results/train/gpt";
   const NewFolder one(first), two(first), three(first);
@@ -227,6 +224,49 @@ TEST_F(OwnedFolders, NewOnesThatCannotBeMadeAreRefused) {
 
   EXPECT_EQ(refusal<std::runtime_error>([&] { const NewFolder folder(root_ + "/file/in/it"); }),
             "cannot make the folder " + root_ + "/file: Not a directory");
+}
+
+class ScratchFolders : public testing::Test {
+ protected:
+  std::string said() const {
+    return refusal<std::runtime_error>([&] { make_scratch_folder(root_ / "small-1"); });
+  }
+  TemporaryFolder folder_;
+  const files::path root_ = files::path(folder_.file("x")).parent_path();
+};
+
+TEST_F(ScratchFolders, AreMadeAnewAndGo) {
+  const files::path folder = root_ / "results/small-1";
+  for (int i = 0; i < 2; ++i) {
+    make_scratch_folder(folder);
+    EXPECT_FALSE(files::exists(folder / "data"));
+    std::ofstream(folder / "data") << i;
+  }
+
+  remove_scratch_folder(folder);
+
+  EXPECT_FALSE(files::exists(folder));
+  remove_scratch_folder(folder);
+}
+
+TEST_F(ScratchFolders, OfOthersStay) {
+  files::create_directories(root_ / "small-1");
+  std::ofstream(root_ / "small-1/thesis") << "kept";
+
+  remove_scratch_folder(root_ / "small-1");
+  EXPECT_THAT(said(), testing::HasSubstr("small-1 is in the way: it was not made for this"));
+
+  EXPECT_TRUE(files::exists(root_ / "small-1/thesis"));
+}
+
+TEST_F(ScratchFolders, AreNoneThroughALink) {
+  make_scratch_folder(root_ / "elsewhere");
+  files::create_directory_symlink("elsewhere", root_ / "small-1");
+
+  remove_scratch_folder(root_ / "small-1");
+  EXPECT_THAT(said(), testing::HasSubstr("is in the way"));
+
+  EXPECT_TRUE(files::exists(root_ / "elsewhere"));
 }
 
 }  // namespace

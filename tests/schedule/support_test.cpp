@@ -1,23 +1,23 @@
-// The small tools that everything stands on, in numbers.
-#include <gmock/gmock.h>
+// The small tools that everything stands on: numbers, traces, lines of prose, clocks and names that
+// are nearly right.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "schedule/models/model.hpp"
-#include "schedule/models/model_flops.hpp"
-#include "schedule/models/parameter_count.hpp"
-#include "schedule/program/channel.hpp"
+#include "schedule/program/process_grid.hpp"
 #include "support/chrome_trace.hpp"
+#include "support/clock_text.hpp"
 #include "support/divisors.hpp"
-#include "support/field.hpp"
 #include "support/foreign_load.hpp"
 #include "support/nearest_name.hpp"
 #include "support/processor_name.hpp"
@@ -29,8 +29,6 @@
 
 namespace fourfold::tests {
 namespace {
-
-using ::testing::ElementsAre;
 
 TEST(Divisors, AreAllOfThemInOrder) {
   for (std::int64_t number = 1; number <= 400; ++number) {
@@ -63,37 +61,6 @@ TEST(Random, IsSplitMix64) {
   EXPECT_NE(random_at(1, 2, 3), random_at(2, 1, 3));
 }
 
-TEST(NearestName, CountsSwapsAsOneMistake) {
-  EXPECT_EQ(nearest_name("forntier", {"polaris", "frontier"}), "frontier");
-  EXPECT_EQ(nearest_name("ab", {"ba", "ac"}), "ba");  // one swap, one replacement: the first
-  EXPECT_EQ(nearest_name("abc", {"acb", "abcd"}), "acb");
-  EXPECT_EQ(nearest_name("x", {}), "");
-  EXPECT_EQ(did_you_mean("abcd", {"abxy"}), "; did you mean \"abxy\"?");  // half of it stays
-  EXPECT_EQ(did_you_mean("abcd", {"axyz"}), "");
-  EXPECT_EQ(one_of_these("abcd", {"abxy", "z"}), "; did you mean \"abxy\"? It is one of abxy, z");
-  EXPECT_EQ(one_of_these("abcd", {"axyz", "z"}), "; it is one of axyz, z");
-  EXPECT_EQ(did_you_mean("a", {"b"}), "; did you mean \"b\"?");
-}
-
-TEST(Quantities, KeepTheirUnits) {
-  const Bytes bytes{6e9};
-  const Seconds time = bytes / BytesPerSecond{2e9};
-
-  EXPECT_EQ(time, Seconds{3.0});
-  EXPECT_EQ((bytes / time), BytesPerSecond{2e9});
-  EXPECT_EQ((BytesPerSecond{2e9} * time), bytes);
-  EXPECT_EQ((Flops{8e12} / FlopsPerSecond{4e12}), Seconds{2.0});
-  EXPECT_EQ((Flops{8e12} / Seconds{4.0}), FlopsPerSecond{2e12});
-  EXPECT_EQ((FlopsPerSecond{2.0} * Seconds{4.0}), Flops{8.0});
-  Seconds sum{1.0};
-  sum += {2.0};
-  sum -= {0.5};
-  sum *= 4.0;
-  EXPECT_EQ(sum, Seconds{10.0});
-  EXPECT_EQ((sum - Seconds{4.0}) / Seconds{3.0}, 2.0);
-  EXPECT_EQ(sum / 4.0, Seconds{2.5});
-}
-
 std::string refusal(const std::function<void()>& call) {
   return tests::refusal<std::runtime_error>(call);
 }
@@ -117,7 +84,9 @@ TEST(ChromeTrace, WritesMicrosecondsOfOneProcessAThread) {
   EXPECT_EQ(events[5].at("dur"), 250'000.0);
   EXPECT_EQ(events[5].at("args"),
             (nlohmann::json{{"section", "forward"}, {"layer", 2}, {"micro_batch", 1}}));
-  EXPECT_EQ(place_arguments("loss", -1, 0), "\"section\":\"loss\",\"micro_batch\":0");
+  EXPECT_EQ(place_arguments("loss", -1, 0), R"("section":"loss","micro_batch":0)");
+  EXPECT_EQ(place_arguments("block", 0, 0), R"("section":"block","layer":0,"micro_batch":0)");
+  EXPECT_EQ(place_arguments("block", 7, -1), R"("section":"block","layer":7)");
   EXPECT_EQ(in_words("z_gather"), "z gather");
 }
 
@@ -182,44 +151,6 @@ TEST(ChromeTrace, HasNoTwoEventsThatCross) {
   }
 }
 
-TEST(Prose, BreaksAtAHundred) {
-  const std::string words(99, 'a');
-  EXPECT_EQ(wrapped(words + " b"), words + "\nb");
-  EXPECT_EQ(wrapped(std::string(98, 'a') + " b"), std::string(98, 'a') + " b");
-}
-
-// Narayanan et al. (SC21): their GPT-3 of 96 layers of 12,288 has 174.6 billion parameters.
-TEST(Model, FormulasArePublishedOnes) {
-  const Model gpt3{"gpt-3", 96, 12'288, 96, 2048, 51'200};
-
-  EXPECT_NEAR(parameter_count(gpt3), 174.6e9, 0.05e9);
-  const double l = 96, h = 12'288, s = 2048, v = 51'200, b = 1536;
-  EXPECT_NEAR(model_flops(gpt3, 1536, Recompute::full).value,
-              96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)), 1e9);
-  EXPECT_NEAR(model_flops(gpt3, 1536, Recompute::none).value,
-              72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)), 1e9);
-}
-
-TEST(Channels, BetweenStagesAlternateAndJoinTheEnds) {
-  const ProcessGrid grid(2, 1, 1, 1, 4);
-  for (std::int64_t stage = 0; stage < 4; ++stage) {
-    const std::vector<std::int64_t> pair = group(forward_from(stage, 4), grid, 2 * stage);
-    ASSERT_EQ(pair.size(), 2U) << stage;
-    EXPECT_EQ(pair[0], 2 * stage);
-    EXPECT_EQ(pair[1], 2 * ((stage + 1) % 4));
-  }
-  for (std::int64_t stage = 1; stage < 4; ++stage) {
-    EXPECT_THAT(group(backward_from(stage), grid, 2 * stage + 1),
-                ElementsAre(2 * stage + 1, 2 * stage - 1));
-  }
-  const Channel ends{Axis::pipe, "ends", Group::ends};
-  EXPECT_THAT(group(ends, grid, 7), ElementsAre(1, 7));
-  EXPECT_TRUE(group(ends, grid, 3).empty());
-  EXPECT_EQ(members(ends, grid), 2);
-  EXPECT_EQ(members(Channel{Axis::x, ""}, grid), 2);
-  EXPECT_EQ(members(Channel{Axis::data, ""}, grid), 1);
-}
-
 TEST(ProcessGrid, RanksAndCoordinatesAreInverse) {
   const ProcessGrid grid(2, 3, 1, 4, 5);
   for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
@@ -234,14 +165,6 @@ TEST(ProcessGrid, RanksAndCoordinatesAreInverse) {
         EXPECT_EQ(other - rank, (i - grid.coordinate(rank, axis)) * grid.stride(axis));
       }
     }
-  }
-  for (const char* text : {"2x3x4x5", "x=2,y=3,z=4,data=5,pipe=6", "data=64,pipe=2"}) {
-    EXPECT_EQ(ProcessGrid::parse(ProcessGrid::parse(text).str()), ProcessGrid::parse(text)) << text;
-  }
-  EXPECT_EQ(ProcessGrid::parse("tp=2,fsdp=3,dp=4,pp=5"), ProcessGrid(2, 1, 3, 4, 5));
-  EXPECT_EQ(ProcessGrid(2, 3, 4, 5).str(), "2x3x4x5");
-  for (const char* text : {"", "2x3x4", "2x3x4x5x6", "x=0", "x=2,x=3", "w=2", "x", "2x3x4x5 "}) {
-    EXPECT_THROW(ProcessGrid::parse(text), std::invalid_argument) << text;
   }
 }
 
@@ -278,10 +201,151 @@ TEST(ProcessorSeconds, AreThoseOfChildrenThatEndedToo) {
   EXPECT_GT(own_processor_seconds() - before - here, 0.15);
 }
 
-TEST(ChromeTrace, SaysLayerAndMicroBatchFromTheFirstOn) {
-  EXPECT_EQ(place_arguments("block", 0, 0), R"("section":"block","layer":0,"micro_batch":0)");
-  EXPECT_EQ(place_arguments("block", 7, -1), R"("section":"block","layer":7)");
-  EXPECT_EQ(place_arguments("update", -1, -1), R"("section":"update")");
+// Words of 1 to 9 letters; some lines end in the middle.
+std::string drawn_text(std::uint64_t number) {
+  std::string text;
+  for (std::uint64_t word = 0; word < 1 + random_at(1, number, 0) % 25; ++word) {
+    if (word > 0) text += random_at(2, number, word) % 9 == 0 ? '\n' : ' ';
+    text += std::string(1 + random_at(3, number, word) % 9, static_cast<char>('a' + word % 26));
+  }
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Word after word, to the next line where one does not fit; later lines begin `indent` blanks in.
+std::vector<std::string> broken(const std::string& text, std::size_t indent, std::size_t width) {
+  std::vector<std::string> lines;
+  for (const std::string& line : lines_of(text)) {
+    std::istringstream words(line);
+    std::string open;
+    bool fresh = true;
+    for (std::string word; words >> word;) {
+      if (!fresh && open.size() + 1 + word.size() > width) {
+        lines.push_back(open);
+        open = std::string(indent, ' ') + word;
+      } else {
+        open += (fresh ? "" : " ") + word;
+      }
+      fresh = false;
+    }
+    lines.push_back(open);
+  }
+  return lines;
+}
+
+TEST(Prose, IsBrokenWhereTheNextWordDoesNotFit) {
+  for (std::uint64_t number = 0; number < 200; ++number) {
+    const std::string text = drawn_text(number);
+    for (std::size_t width = 1; width <= 24; ++width) {
+      ASSERT_EQ(lines_of(wrapped(text, width)), broken(text, 0, width)) << text << " at " << width;
+    }
+    EXPECT_EQ(wrapped(text, text.size()), text);
+  }
+  EXPECT_EQ(wrapped("", 4), "");
+  EXPECT_EQ(wrapped("a\n", 5), "a\n");
+  const std::string most(98, 'a');  // and a blank and a letter are a hundred
+  EXPECT_EQ(wrapped(most + " b"), most + " b");
+  EXPECT_EQ(wrapped(most + "a b"), most + "a\nb");
+}
+
+// Words are shorter than what a line below leaves for them.
+TEST(Prose, HangsWhereTheNextWordDoesNotFit) {
+  for (std::uint64_t number = 0; number < 200; ++number) {
+    const std::string text = "label: " + drawn_text(number);
+    for (std::size_t indent : {0, 3, 7}) {
+      for (std::size_t width = 17; width <= 34; ++width) {
+        ASSERT_EQ(lines_of(hanging(text, indent, width)), broken(text, indent, width))
+            << text << ", " << indent << " in, at " << width;
+      }
+    }
+  }
+}
+
+TEST(Prose, HangsNoWordThatIsWiderThanTheLine) {
+  EXPECT_EQ(hanging("label: wwwwwwwwwwww end", 2, 10), "label:\n  wwwwwwwwwwww end\n");
+  EXPECT_EQ(hanging("abc wwwwwwwwwwww", 3, 10), "abc wwwwwwwwwwww\n") << "it would not fit below";
+  EXPECT_EQ(hanging("", 2, 10), "");
+  EXPECT_EQ(hanging("a\n\nb", 2, 10), "a\n\nb\n");
+  EXPECT_EQ(hanging("exactly 10", 2, 10), "exactly 10\n");
+  EXPECT_EQ(hanging("exactly 11.", 2, 10), "exactly\n  11.\n");
+}
+
+TEST(Prose, CountsRegularNouns) {
+  EXPECT_EQ(counted(1, "grid"), "1 grid");
+  EXPECT_EQ(counted(0, "grid"), "0 grids");
+  EXPECT_EQ(counted(2, "micro-batch"), "2 micro-batches");
+  EXPECT_EQ(counted(1, "micro-batch"), "1 micro-batch");
+  EXPECT_EQ(counted(3, "graph"), "3 graphs");
+  EXPECT_EQ(counted(21, "step"), "21 steps");
+  EXPECT_EQ(counted(-1, "step"), "-1 steps");
+}
+
+TEST(Clock, ShowsHoursWhereThereAreAny) {
+  for (std::int64_t hours : {0, 1, 9, 10, 27, 100}) {
+    for (std::int64_t minutes : {0, 1, 9, 10, 59}) {
+      for (std::int64_t seconds : {0, 7, 10, 59}) {
+        const auto two = [](std::int64_t n) {
+          return std::string(n < 10 ? "0" : "") + std::to_string(n);
+        };
+        const std::string expected =
+            hours == 0 ? std::to_string(minutes) + ":" + two(seconds)
+                       : std::to_string(hours) + ":" + two(minutes) + ":" + two(seconds);
+        const auto whole = static_cast<double>(hours * 3600 + minutes * 60 + seconds);
+        EXPECT_EQ(clock_text(whole), expected);
+        EXPECT_EQ(clock_text(whole + 0.49), expected);
+        EXPECT_EQ(clock_text(std::max(0.0, whole - 0.49)), expected);
+      }
+    }
+  }
+  EXPECT_EQ(clock_text(59.5), "1:00");
+  EXPECT_EQ(clock_text(3599.5), "1:00:00");
+  EXPECT_EQ(clock_text(-1.0), "?");
+  EXPECT_EQ(clock_text(-0.1), "?");
+}
+
+// Letters left out, added, changed or swapped, by trying them all.
+std::size_t mistakes(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return a.size() + b.size();
+  const std::string shorter_a = a.substr(1), shorter_b = b.substr(1);
+  std::size_t least = mistakes(shorter_a, shorter_b) + (a[0] == b[0] ? 0 : 1);
+  least = std::min({least, mistakes(shorter_a, b) + 1, mistakes(a, shorter_b) + 1});
+  if (a.size() > 1 && b.size() > 1 && a[0] == b[1] && a[1] == b[0]) {
+    least = std::min(least, mistakes(a.substr(2), b.substr(2)) + 1);
+  }
+  return least;
+}
+
+TEST(NearestName, HasTheFewestMistakes) {
+  const auto drawn_word = [](std::uint64_t number, std::uint64_t which) {
+    std::string word;
+    for (std::uint64_t i = 0; i < 1 + random_at(4, number, which) % 5; ++i) {
+      word += static_cast<char>('a' + random_at(5, number, 10 * which + i) % 3);
+    }
+    return word;
+  };
+  for (std::uint64_t number = 0; number < 120; ++number) {
+    const std::string typed = drawn_word(number, 0);
+    std::vector<std::string> known;
+    for (std::uint64_t i = 1; i <= 4; ++i) known.push_back(drawn_word(number, i));
+    std::string nearest = known.front();
+    for (const std::string& word : known) {
+      if (mistakes(typed, word) < mistakes(typed, nearest)) nearest = word;
+    }
+    const bool alike = mistakes(typed, nearest) <= std::max<std::size_t>(1, typed.size() / 2);
+
+    EXPECT_EQ(nearest_name(typed, known), nearest) << typed;
+    EXPECT_EQ(did_you_mean(typed, known), alike ? "; did you mean \"" + nearest + "\"?" : "")
+        << typed;
+  }
+  EXPECT_EQ(nearest_name("x", {}), "");
+  EXPECT_EQ(one_of_these("abcd", {"abxy", "z"}), "; did you mean \"abxy\"? It is one of abxy, z");
+  EXPECT_EQ(one_of_these("abcd", {"axyz", "z"}), "; it is one of axyz, z");
 }
 
 }  // namespace

@@ -1,15 +1,20 @@
 // Names of a folded step: written out, they are those of the step with every micro-batch recorded.
-#include "schedule/fold/names.hpp"
-
+// The printed program of a tiny model, as a text to be read; and that each other block and option
+// is printed as its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "schedule/fold/names.hpp"
+#include "schedule/fold/print.hpp"
 #include "schedule/order/step.hpp"
+#include "support/field.hpp"
 #include "tests/drawn_steps.hpp"
+#include "tests/golden.hpp"
 #include "tests/schedule/steps.hpp"
 #include "tests/shapes.hpp"
 
@@ -56,55 +61,20 @@ std::string first_difference(const std::vector<NamedSection>& named, const Progr
   return "";
 }
 
-StepOptions of_order(PipelineOrder order, std::int64_t micro_batches, std::int64_t chunks = 1) {
-  StepOptions options;
-  options.order = order;
-  options.micro_batches = micro_batches;
-  options.chunks = chunks;
-  return options;
-}
-
-// With so many micro-batches that most of them are not recorded.
-std::vector<StepOptions> long_orders(std::int64_t stages) {
-  std::vector<StepOptions> all{of_order(PipelineOrder::one_f_one_b, 29),
-                               of_order(PipelineOrder::gpipe, 23)};
-  if (stages == 1) return all;
-  all.push_back(of_order(PipelineOrder::zero_bubble, 31));
-  all.push_back(of_order(PipelineOrder::message_driven, 27));
-  for (std::int64_t chunks : {2, 3}) {
-    all.push_back(of_order(PipelineOrder::interleaved, 12 * stages, chunks));
-  }
-  return all;
-}
-
-TEST(SectionNames, AreThoseOfEveryMicroBatchWhateverTheOrder) {
-  for (std::int64_t stages : {1, 2, 4}) {
-    const Model model = small_model(7 + 3 * stages);
-    for (const StepOptions& options : long_orders(stages)) {
-      for (std::int64_t i = 0; i < stages; ++i) {
-        const Stage stage{i, stages};
-
-        const NamedStep step = named_step(model, options, stage);
-
-        EXPECT_EQ(first_difference(written_out(step), record_step(model, options, stage)), "")
-            << name(options.order) << ", stage " << i << " of " << stages;
-      }
-    }
-  }
-}
-
+// Of short steps, and of some with so many micro-batches that most of them are not recorded.
 TEST(SectionNames, AreThoseOfEveryMicroBatchWhateverTheOptions) {
-  std::mt19937 random(31);
-  for (int i = 0; i < 60; ++i) {
-    StepOptions options = random_options(random, 1 + i % 13);
-    const Model model = small_model(4 + i % 3);
-    const Stage stage = i % 2 == 0 ? Stage{} : Stage{i % 3, 3};
-    if (i % 5 == 1) options.order = PipelineOrder::gpipe;
+  for (std::int64_t number = 0; number < 80; ++number) {
+    const DrawnStep step = drawn_step(number, 96);
+    StepOptions options = step.options;
+    options.micro_batches *= number % 2 == 0 ? 1 : 5;
+    const std::int64_t stages = step.grid.extent(Axis::pipe);
+    for (std::int64_t i = 0; i < stages; ++i) {
+      const NamedStep named = named_step(step.model, options, {i, stages});
 
-    const NamedStep step = named_step(model, options, stage);
-
-    EXPECT_EQ(first_difference(written_out(step), record_step(model, options, stage)), "")
-        << described(options);
+      EXPECT_EQ(first_difference(written_out(named), record_step(step.model, options, {i, stages})),
+                "")
+          << words_of(step) << ", stage " << i;
+    }
   }
 }
 
@@ -151,16 +121,57 @@ TEST(OperationNames, SayWhatIsWrittenAndHow) {
       }
     }
   }
-  for (const char* one :
-       {"block.qkv gemm NN", "block.qkv.dinput gemm NT", "block.qkv.dweight gemm TN",
-        "block.qkv.weight all_gather z", "block.qkv.dweight reduce_scatter z",
-        "block.down all_reduce x", "block.attention attention forward", "block.gelu map bias_gelu",
-        "block.norm1.squares reduce row_squares", "block.middle add", "block.gradients pack",
-        "block.gradients update", "block.gradients.norm all_reduce pipe", "block.dinput send pipe",
-        "block.dinput cut"}) {
-    EXPECT_TRUE(kinds.contains(one)) << one;
-  }
+  EXPECT_TRUE(kinds.contains("block.qkv gemm NN"));
+  EXPECT_TRUE(kinds.contains("block.dinput send pipe"));
   EXPECT_EQ(kinds.contains("block0.qkv gemm NN"), false) << "a layer of its own";
+}
+
+const Model gpt{"gpt-tiny", 1, 48, 12, 16, 128};
+
+TEST(ProgramVariants, OfOtherBlocksArePrintedEachAsItsOwn) {
+  std::set<std::string> seen{print_program(gpt, {})};
+  for (const Model& model : shapes_of(gpt)) {
+    const std::string text = print_program(model, {});
+    EXPECT_TRUE(seen.insert(text.substr(text.find('\n'))).second) << model.name;
+  }
+}
+
+// Each option alone that a program of one stage shows is a program of its own.
+TEST(ProgramVariants, OfOtherOptionsArePrintedEachAsItsOwn) {
+  std::set<std::string> seen{print_program(gpt, {})};
+  for (const auto& [flag, word] :
+       std::vector<std::pair<std::string, std::string>>{{"--precision", "fp32"},
+                                                        {"--recompute", "none"},
+                                                        {"--recompute", "mlp"},
+                                                        {"--attention", "unfused"},
+                                                        {"--overlap", "none"},
+                                                        {"--weight-gather", "keep"},
+                                                        {"--zero", "1"},
+                                                        {"--zero", "2"},
+                                                        {"--zero", "3"},
+                                                        {"--data-bucket", "10000"},
+                                                        {"--offload-activations", "on"},
+                                                        {"--sequence-parallel", "on"},
+                                                        {"--grad-precision-z", "fp32"},
+                                                        {"--grad-precision-data", "bf16"}}) {
+    const std::string text = print_program(gpt, step_fields().with({}, flag, word));
+    EXPECT_TRUE(seen.insert(text).second) << flag << ' ' << word;
+  }
+}
+
+TEST(PrintedProgram, SaysEqualLayersAndMicroBatchesOnce) {
+  StepOptions many;
+  many.micro_batches = 6;
+  Model deep{"gpt-tiny", 3, 64, 4, 16, 128};
+  expect_golden("program_gpt-tiny.txt", print_program(deep, {}));
+  EXPECT_EQ(print_program(deep, many), print_program(deep, {}));
+  deep.layers = 6;
+  const auto few = std::ranges::count(print_program(deep, {}), '\n');
+  deep.layers = 60;
+  const std::string text = print_program(deep, {});
+
+  EXPECT_EQ(std::ranges::count(text, '\n'), few);
+  EXPECT_NE(text.find("== forward, layer 0, and 58 more alike =="), std::string::npos);
 }
 
 }  // namespace
