@@ -36,10 +36,9 @@ plant bench/cli/main.cpp '"bench/measure/turns.hpp"' '"scaling/words/text_table.
 plant tests/replay/machine_test.cpp '"sim/replay/machine.hpp"' '<gtest/gtest.h>'
 plant microbench/gemm.cpp '<mpi.h>' '<benchmark/benchmark.h>'
 
-if ! run_check; then
-  echo "dependencies_test.sh refuses a tree whose dependencies are right." >&2
-  exit 1
-fi
+fail() { echo "$1" >&2; exit 1; }
+
+run_check || fail "dependencies_test.sh refuses a tree whose dependencies are right."
 
 expected=()
 while read -r file header; do
@@ -88,13 +87,7 @@ tests/sim/search_test.cpp <simgrid/s4u.hpp>
 sim/estimate/search.hpp "tests/sim/example.hpp"
 FORBIDDEN
 
-if output=$(run_check); then
-  echo "dependencies_test.sh accepts a tree of forbidden includes." >&2
-  exit 1
-fi
+output=$(run_check) && fail "dependencies_test.sh accepts a tree of forbidden includes."
 for refusal in "${expected[@]}"; do
-  if ! grep -qF "$refusal" <<<"$output"; then
-    echo "No refusal says '$refusal'; they say: $output" >&2
-    exit 1
-  fi
+  grep -qF "$refusal" <<<"$output" || fail "No refusal says '$refusal'; they say: $output"
 done
