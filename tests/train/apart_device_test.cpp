@@ -1,7 +1,5 @@
-// Training on a device whose memory nobody but its backend reaches: steps, checkpoints, validation
-// and texts are those of the processor, bit by bit; what MPI moves is counted on its way
-// through the host.
-#include <gmock/gmock.h>
+// Training on a device whose memory nobody but its backend reaches: steps, validation, texts and
+// checkpoints are those of the processor, bit by bit, and what MPI moves is counted.
 #include <gtest/gtest.h>
 
 #include "engine/cpu/tuned_backend.hpp"

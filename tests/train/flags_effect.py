@@ -27,7 +27,7 @@ ROWS = {
     "--openblas-core": Row("", "keep", {"OPENBLAS_CORETYPE": "Nehalem"}),
     "--micro-batches": Row("", "2"), "--precision": Row("", "bf16"), "--recompute": Row("", "full"),
     "--recompute-every": Row("--recompute full", "2"), "--recompute-layers": Row("--recompute full", "1"),
-    "--attention": Row("", "unfused"), "--overlap": Row("--grid 2x1x1x1", "none"),
+    "--attention": Row("", "unfused"), "--overlap": Row("--grid 1x1x2x1 --model ./deep.toml", "none"),
     "--in-flight-blocks": Row("--grid 1x1x2x1 --model ./deep.toml", "1"),
     "--weight-gather": Row("--grid 1x1x2x1 --micro-batches 2", "keep"),
     "--weight-gather-precision": Row("--grid 1x1x2x1 --precision bf16", "fp32"),

@@ -111,10 +111,8 @@ TEST_F(Streams, LeaveOutByTheWordsBeforeATargetInAnySequence) {
     const LocalBatch batch = data.training(0, on_one_rank(count)),
                      held_out = data.held_out().batch(0, on_one_rank(4));
     EXPECT_EQ(std::ranges::count(held_out.targets, ignored_target), 0);
-    if (h > 3) {  // of fewer words there are few
-      EXPECT_NEAR(static_cast<double>(std::ranges::count(batch.targets, ignored_target)),
-                  static_cast<double>(count * 16) / 3.0, 60.0);
-    }
+    const auto left_out = static_cast<double>(std::ranges::count(batch.targets, ignored_target));
+    EXPECT_NEAR(left_out, static_cast<double>(count * 16) / 3.0, h > 3 ? 60.0 : 200.0);
     for (std::size_t i = 0; i < batch.targets.size(); ++i) {
       const std::size_t place = i + 1;  // of the target in the text
       const auto known = std::min<std::size_t>(place, static_cast<std::size_t>(h));
