@@ -1,20 +1,23 @@
-// Measurements of single operations as a platform and a software: both files are read by the
-// ordinary reader, and say what was measured.
+// Measurements of single operations as a platform and a software, which are read by the ordinary
+// reader and say what was measured; and collectives that were measured beside the model's.
 #include "scaling/calibrate/machine_file.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "platforms/network/axis_rate.hpp"
 #include "platforms/platform.hpp"
+#include "scaling/calibrate/collective_errors.hpp"
 #include "schedule/program/function.hpp"
 #include "sim/cost/protocol.hpp"
+#include "tests/machines.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -94,17 +97,14 @@ std::vector<MeasuredOperation> measurements() {
 }
 
 Platform written(const std::vector<MeasuredOperation>& all) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("fourfold-here-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder folder;
   const MachineFacts facts{"Some Processor", 2, 16e9, "here.software.toml"};
-  std::ofstream(folder / "here.software.toml") << software_toml(all, facts);
-  std::ofstream(folder / "here.toml") << machine_toml(all, facts);
-  Platform platform = read_platform((folder / "here.toml").string());
-  std::filesystem::remove_all(folder);
-  return platform;
+  write_content(folder.file("here.software.toml"), software_toml(all, facts));
+  write_content(folder.file("here.toml"), machine_toml(all, facts));
+  return read_platform(folder.file("here.toml"));
 }
 
+// And a software beside it with the time of an element.
 TEST(MachineFile, IsReadWithWhatWasMeasured) {
   const Platform platform = written(measurements());
 
@@ -119,6 +119,11 @@ TEST(MachineFile, IsReadWithWhatWasMeasured) {
   EXPECT_EQ(platform.library.measured.size(), 12u);
   // The all-reduce costs all of its time beside the product.
   EXPECT_NEAR(platform.processor.interference, 0.5, 1e-3);
+  const MapKernels* layer_norm = platform.software.kernels_of(functions::layer_norm);
+  ASSERT_NE(layer_norm, nullptr);
+  EXPECT_NEAR(layer_norm->front().time.value, 1e-9, 1e-12);
+  EXPECT_NE(platform.software.add(), nullptr);
+  EXPECT_NE(platform.software.update(), nullptr);
 }
 
 // One rank a core, and two: without either there is no slowdown to speak of.
@@ -161,16 +166,6 @@ TEST(MachineFile, CollectivesOfRanksThatShareACoreCostWhatTheyDoBesideKernels) {
   EXPECT_NEAR(time(all, 1), 1.5 * time(measurements(), 1), 1e-8);  // on 4
 }
 
-TEST(MachineFile, HasASoftwareBesideItWithTheTimeOfAnElement) {
-  const Platform platform = written(measurements());
-
-  const MapKernels* layer_norm = platform.software.kernels_of(functions::layer_norm);
-  ASSERT_NE(layer_norm, nullptr);
-  EXPECT_NEAR(layer_norm->front().time.value, 1e-9, 1e-12);
-  EXPECT_NE(platform.software.add(), nullptr);
-  EXPECT_NE(platform.software.update(), nullptr);
-}
-
 TEST(MachineFile, EveryNumberSaysWhenAndHowOftenItWasMeasured) {
   for (const Fact& fact : written(measurements()).facts) {
     const bool said = fact.source.find("fourfold calibrate, 2026-11-22") != std::string::npos ||
@@ -181,19 +176,93 @@ TEST(MachineFile, EveryNumberSaysWhenAndHowOftenItWasMeasured) {
 }
 
 TEST(Measurements, AreReadButForALineThatWasCutOff) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("fourfold-measured-" + std::to_string(::getpid()) + ".jsonl");
   const std::string line =
       R"({"what":{"kind":"fma","ranks":2},"seconds":1.0,"low":0.9,"high":1.1,"n":5,)"
       R"("reference_s":5e-4,"foreign_cores":0.0,"date":"2026-11-22"})";
-  std::ofstream(path) << line << '\n' << line.substr(0, 40);
+  const auto read = [](const std::string& text) { return read_from(text, read_measured); };
 
-  EXPECT_EQ(read_measured(path.string()).size(), 1u);
+  EXPECT_EQ(read(line + '\n' + line.substr(0, 40)).size(), 1u);
+  EXPECT_THAT(refusal<std::runtime_error>([&] { read(line + "\n{}\n" + line + '\n'); }),
+              HasSubstr(":2: this is no measurement"));
+}
 
-  std::ofstream(path) << line << "\n{}\n" << line << '\n';
-  EXPECT_THAT(refusal<std::runtime_error>([&] { read_measured(path.string()); }),
-              ::testing::HasSubstr(":2: this is no measurement"));
-  std::filesystem::remove(path);
+// --- each row beside the model: its group and time by hand, and what a file must say; sums and
+// classes of sizes are in tests/golden/verbs
+
+// Nodes of six devices, and a library that shares a node among groups.
+const Platform& machine() {
+  static const Platform platform = read_platform(path_of_machine("fat-tree-2"));
+  return platform;
+}
+
+std::vector<CollectiveErrors> errors_of(const std::string& text) {
+  return read_from(text,
+                   [](const std::string& path) { return collective_errors(machine(), path, {}); });
+}
+
+struct Row {
+  const char* op;
+  CollectiveKind kind;
+  std::int64_t nodes, in_node, bytes;
+  const char* groups;
+  GroupShape shape;  // as it lies on nodes of six
+  bool side_by_side;
+};
+
+double seconds_of(const Row& row) {
+  CollectiveLibrary library = machine().library;
+  BytesPerSecond rate{std::numeric_limits<double>::max()};
+  if (row.side_by_side) {
+    rate = AxisRates(machine()).rate(row.shape.stride, row.shape.members,
+                                     std::max(row.nodes * 6, row.shape.members));
+  } else {
+    library.sharing_a_node = 0;
+  }
+  return choose_collective(library, row.kind, {static_cast<double>(row.bytes)}, row.shape, rate)
+      .uncontended.value;
+}
+
+TEST(MeasuredCollectives, AreOfTheGroupsThatTheirRowsSay) {
+  const std::vector<Row> rows{
+      {"all_gather", CollectiveKind::all_gather, 2, 6, 4096, "", {12, 2, 1}, false},
+      {"allgather", CollectiveKind::all_gather, 4, 3, 4096, "1", {12, 4, 2}, false},
+      {"reduce_scatter", CollectiveKind::reduce_scatter, 4, 2, 1 << 26, "3", {8, 4, 3}, true},
+      {"reducescatter", CollectiveKind::reduce_scatter, 3, 1, 1 << 24, "6", {3, 3, 6}, true},
+      {"all_reduce", CollectiveKind::all_reduce, 1, 3, 1 << 24, "", {3, 1, 1}, false},
+      {"all_reduce", CollectiveKind::all_reduce, 1, 2, 1 << 24, "3", {2, 1, 1}, true},
+      {"all_reduce", CollectiveKind::all_reduce, 1, 3, 1 << 28, "2", {3, 1, 1}, true},
+      {"all_gather", CollectiveKind::all_gather, 1, 2, 1 << 28, "3", {2, 1, 1}, true},
+      {"allreduce", CollectiveKind::all_reduce, 5, 4, 1 << 28, "1", {20, 5, 1}, false}};
+  for (const Row& row : rows) {
+    for (const char* column : {"gpus_per_node", "devices_per_node"}) {
+      const double measured = 2e-3;
+
+      const std::vector<CollectiveErrors> errors = errors_of(
+          fmt::format("op,nodes,{},bytes,time_us,concurrent_groups\n{},{},{},{},2000,{}\n", column,
+                      row.op, row.nodes, row.in_node, row.bytes, row.groups));
+
+      ASSERT_EQ(errors.size(), 1U);
+      EXPECT_EQ(errors[0].kind, name(row.kind));
+      EXPECT_EQ(errors[0].rows, 1);
+      EXPECT_NEAR(errors[0].bias, seconds_of(row) / measured - 1.0, 1e-12)
+          << row.op << " on " << row.nodes << " nodes";
+      EXPECT_NEAR(errors[0].mean_absolute, std::abs(errors[0].bias), 1e-15);
+      EXPECT_EQ(errors[0].worst, errors[0].bias);
+    }
+  }
+}
+
+TEST(MeasuredCollectives, AreRefusedByLineAndColumn) {
+  for (const char* wrong : {"x", "0", "-2", "inf", "nan", "2x", ""}) {
+    for (const char* row : {"all_gather,2,6,4096,{}", "all_gather,{},6,4096,10"}) {
+      if (*wrong == '\0' && std::string(row).ends_with("{}")) continue;  // not measured
+      EXPECT_THAT(refusal<std::runtime_error>([&] {
+                    errors_of("op,nodes,gpus_per_node,bytes,time_us\n" +
+                              fmt::format(fmt::runtime(row), wrong) + "\n");
+                  }),
+                  HasSubstr(fmt::format("\"{}\" is not a number above zero", wrong)));
+    }
+  }
 }
 
 }  // namespace

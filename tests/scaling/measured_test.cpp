@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scaling/records/record_json.hpp"
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
@@ -17,29 +16,18 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* head =
-    "title = \"t\"\n"
-    "batch_tokens = 2_048\n"
-    "fidelity = \"measured\"\n";
-const std::string machine = "[[machine]]\nplatform = \"perlmutter\"\npoints = [";
+const std::string point = "{ devices = 2, model = \"gpt2-mini\", grid = \"1x1x1x2\" }";
 
-Campaign campaign_of(const std::string& text) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("c.toml");
-  write_content(path, text);
-  return read_campaign(path);
-}
-
-std::string said_of(const std::string& text) {
-  return refusal<std::runtime_error>([&] { campaign_of(text); });
+// A measured campaign with these lines behind its head of three, and this point of one machine.
+Campaign campaign_of(const std::string& lines, const std::string& one = point) {
+  return read_from("title = \"t\"\nbatch_tokens = 2_048\nfidelity = \"measured\"\n" + lines +
+                       "[[machine]]\nplatform = \"perlmutter\"\npoints = [" + one + "]\n",
+                   [](const std::string& path) { return read_campaign(path); });
 }
 
 TEST(MeasuredCampaigns, TrainAsFourfoldTrainDoesUnlessTheySayOtherwise) {
-  const Campaign campaign =
-      campaign_of(head + machine + "{ devices = 2, model = \"gpt2-mini\", grid = \"1x1x1x2\" }]\n");
-  const Campaign other =
-      campaign_of(head + std::string("options = { precision = \"bf16\" }\n[measure]\nsteps = 7\n") +
-                  machine + "{ devices = 2, model = \"gpt2-mini\", grid = \"1x1x1x2\" }]\n");
+  const Campaign campaign = campaign_of("repetitions = 2\n");
+  const Campaign other = campaign_of("options = { precision = \"bf16\" }\n[measure]\nsteps = 7\n");
 
   ASSERT_TRUE(campaign.is_measured());
   EXPECT_EQ(campaign.questions[0].options.precision, Precision::fp32);
@@ -47,13 +35,7 @@ TEST(MeasuredCampaigns, TrainAsFourfoldTrainDoesUnlessTheySayOtherwise) {
   EXPECT_EQ(campaign.questions[0].micro_batches, 1);
   EXPECT_EQ(other.questions[0].options.precision, Precision::bf16);
   EXPECT_EQ(other.measure.steps, 7);
-}
-
-TEST(MeasuredCampaigns, RepeatWithOtherSeeds) {
-  const Campaign campaign =
-      campaign_of(head + std::string("repetitions = 2\n") + machine +
-                  "{ devices = 2, model = \"gpt2-mini\", grid = \"1x1x1x2\" }]\n");
-
+  // Again with other seeds.
   ASSERT_EQ(campaign.questions.size(), 2u);
   EXPECT_EQ(campaign.tags[1].repetition, 2);
   EXPECT_EQ(point_name(campaign, 1), "perlmutter 2 gpt2-mini, seed 2");
@@ -62,22 +44,23 @@ TEST(MeasuredCampaigns, RepeatWithOtherSeeds) {
 }
 
 TEST(MeasuredCampaigns, RefuseWhatCannotBeMeasured) {
-  const std::string point = "{ devices = 2, model = \"gpt2-mini\", grid = \"1x1x1x2\"";
+  const auto said = [](const std::string& lines, const std::string& one = point) {
+    return refusal<std::runtime_error>([&] { campaign_of(lines, one); });
+  };
+  const std::string open = point.substr(0, point.size() - 2);
 
-  EXPECT_THAT(said_of(head + machine + point + ", what_if = { jitter = \"2%\" } }]\n"),
-              HasSubstr("trained as it is"));
-  EXPECT_THAT(said_of(head + machine + point + ", scales = { nodes = 2.0 } }]\n"),
-              HasSubstr("trained as it is"));
-  EXPECT_THAT(said_of(head + std::string("[measure]\nsteps = 3\n") + machine + point + " }]\n"),
+  EXPECT_THAT(said("", open + ", what_if = { jitter = \"2%\" } }"), HasSubstr("trained as it is"));
+  EXPECT_THAT(said("", open + ", scales = { nodes = 2.0 } }"), HasSubstr("trained as it is"));
+  EXPECT_THAT(said("[measure]\nsteps = 3\n"),
               HasSubstr("line 4: the campaign, 'measure': 'steps' must be at least 4"));
-  EXPECT_THAT(
-      said_of(head + std::string("[measure]\ndata = \"none\"\n") + machine + point + " }]\n"),
-      HasSubstr("there is no file"));
-  EXPECT_THAT(
-      said_of(head + machine + "{ devices = 4, model = \"gpt2-mini\", grid = \"1x1x1x2\" }]\n"),
-      HasSubstr("grid 1x1x1x2 has 2 devices, not 4"));
-  EXPECT_THAT(said_of("title = \"t\"\nbatch_tokens = 2_048\nmeasure = { steps = 5 }\n" + machine +
-                      point + " }]\n"),
+  EXPECT_THAT(said("[measure]\ndata = \"none\"\n"), HasSubstr("there is no file"));
+  EXPECT_THAT(refusal<std::runtime_error>([] {
+                read_from(
+                    "title = \"t\"\nbatch_tokens = 2_048\nmeasure = { steps = 5 }\n[[machine]]\n"
+                    "platform = \"perlmutter\"\npoints = [" +
+                        point + "]\n",
+                    [](const std::string& path) { return read_campaign(path); });
+              }),
               HasSubstr("'measure' needs fidelity = \"measured\""));
 }
 
@@ -115,22 +98,6 @@ Record measured_record(std::int64_t devices, double seconds) {
       MeasuredStep{{0.9 * seconds},  {1.2 * seconds},    8,    3,  "ring", "a processor, 2 cores",
                    "some libraries", {{"product", 0.5}}, 0.01, 0.1};
   return record;
-}
-
-TEST(MeasuredRecords, KeepWhatWasMeasuredAndNothingThatWasNot) {
-  const Record record = measured_record(2, 1.5);
-
-  const std::string text = to_json(record);
-  const Record read = record_from_json(text);
-
-  EXPECT_EQ(to_json(read), text);
-  EXPECT_EQ(read.fidelity, Fidelity::measured);
-  ASSERT_TRUE(read.measured);
-  EXPECT_EQ(read.measured->seed, 3u);
-  EXPECT_EQ(read.measured->high, Seconds{1.2 * 1.5});
-  for (const char* key : {"estimated_s", "search", "replay", "advertised_peak"}) {
-    EXPECT_THAT(text, Not(HasSubstr(std::string("\"") + key))) << key;
-  }
 }
 
 Study measured_study() {

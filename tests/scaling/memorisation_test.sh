@@ -2,36 +2,11 @@
 # A study of what a tiny model knows by heart, run as a user would: learned where it was repeated,
 # resumed where it was cut off, never begun where it is mistaken.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/small_study.sh"
 
 study() { run "$1" campaign run "$folder/study.toml" --output "$folder/out" "${@:2}"; }
 
-# Proverbs of common words, the same each time.
-mkdir "$folder/text"
-python3 - >"$folder/text/proverbs" <<'END'
-import random
-random.seed(5)
-words = "the of and a to in he was that it his her with as had for she not but at".split()
-for _ in range(500):
-    print(" ".join(random.choice(words) for _ in range(30)) + "\n%")
-END
-cat >"$folder/study.toml" <<END
-title = "By heart"
-[memorisation]
-text = "$folder/text"
-document_tokens = 32
-ending_tokens = 8
-documents = 4
-repetitions = [0, 80]
-seeds = [1, 2]
-goldfish = { k = 2, h = 5 }
-pretraining = { steps = 100, batch = 8, warm_up = 10, learning_rate = 3e-3, last_learning_rate = 0.1 }
-continued = { batch = 4, injected = 4, warm_up = 4, learning_rate = 3e-3, last_learning_rate = 0.1 }
-[[memorisation.model]]
-name = "tiny"
-layers = 1
-hidden = 64
-heads = 2
-END
+write_small_study "$folder/study.toml" 4 "[0, 80]" "[1, 2]" 100 10
 
 study 2 --fidelity estimated
 says "--fidelity has no effect on it"
@@ -51,8 +26,8 @@ records=$folder/out/records.jsonl
 for picture in png svg pdf; do
   [ -s "$folder/out/memorisation.$picture" ] || fail "memorisation.$picture is not drawn"
 done
-python3 - "$records" "$folder/out/memorisation.csv" <<'END' || fail "the records are not what they say"
-import csv, json, sys
+python3 - "$records" <<'END' || fail "the records are not what they say"
+import json, sys
 records = [json.loads(line) for line in open(sys.argv[1])]
 assert sorted((r["seed"], r["goldfish"]) for r in records) == [(1, False), (1, True), (2, False), (2, True)]
 for r in records:
@@ -63,14 +38,6 @@ for r in records:
 plain = [r for r in records if not r["goldfish"]]
 fish = [r for r in records if r["goldfish"]]
 assert sum(r["equal_words"][1] for r in plain) > sum(r["equal_words"][1] for r in fish)
-rows = list(csv.DictReader(open(sys.argv[2])))
-for row in rows:
-    own = fish if row["goldfish"] == "1" else plain
-    b = [0, 80].index(int(row["repetitions"]))
-    percents = [100.0 * r["matches"][b] / 4 for r in own]
-    assert abs(float(row["percent"]) - sum(percents) / 2) < 0.01, row
-    assert float(row["low"]) == min(percents) and float(row["high"]) == max(percents), row
-assert len(rows) == 4
 END
 
 # Cut off after the third record, in the middle of the fourth: only that is run again.

@@ -1,8 +1,10 @@
-// Tables and findings of memorisation studies whose records are made up, in a golden text, and the
-// order in which documents are read.
+// Tables and findings of memorisation studies whose records are made up, in a golden text, their
+// buckets of documents and the order in which these are read.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -11,9 +13,12 @@
 #include "scaling/study/memorisation_record.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
+
+using testing::HasSubstr;
 
 // No two of its numbers are alike.
 MemorisationStudy study_of(const std::vector<std::int64_t>& repetitions,
@@ -82,6 +87,12 @@ TEST(Memorisations, AreTheGoldenTexts) {
   expect_golden("memorisations.txt", text);
 }
 
+std::string text_of(int documents) {
+  std::string text;
+  for (int i = 0; i < documents; ++i) text += fmt::format("document{:04d}", 1000 + i);
+  return text;
+}
+
 std::vector<std::string> documents_of(const std::string& text, std::size_t length) {
   std::vector<std::string> all;
   for (std::size_t at = 0; at + length <= text.size(); at += length) {
@@ -96,9 +107,7 @@ TEST(Curricula, GiveEachStepItsShareOfRepeatedDocuments) {
       MemorisationStudy study = study_of({0, 1, 5}, {1, 2});
       study.injected = injected;
       study.continued.warm_up = warm_up;
-      std::string text;
-      for (int i = 0; i < 400; ++i) text += fmt::format("document{:04d}", 1000 + i);
-      const Corpus corpus = make_corpus(study, text);
+      const Corpus corpus = make_corpus(study, text_of(400));
       ASSERT_EQ(corpus.buckets.size(), 2u);
       for (std::size_t seed = 0; seed < 2; ++seed) {
         const std::string read = curriculum(study, corpus, seed);
@@ -141,21 +150,54 @@ TEST(Corpora, HoldOutATenthOfTheBackgroundAndNoMoreThanFourHundred) {
   MemorisationStudy study = study_of({0, 1}, {1});
   for (const auto& [documents, held_out] :
        std::vector<std::pair<int, std::size_t>>{{36, 2}, {116, 10}, {5016, 400}}) {
-    std::string text;
-    for (int i = 0; i < documents; ++i) text += fmt::format("document{:04d}", 1000 + i);
-    const Corpus corpus = make_corpus(study, text);
+    const Corpus corpus = make_corpus(study, text_of(documents));
     EXPECT_EQ(corpus.held_out.size(), held_out);
     EXPECT_EQ(corpus.background.size() + held_out + 16, static_cast<std::size_t>(documents));
     std::set<std::string> all(corpus.background.begin(), corpus.background.end());
     all.insert(corpus.held_out.begin(), corpus.held_out.end());
     EXPECT_EQ(all.size() + 16, static_cast<std::size_t>(documents));
   }
-  const std::string few = refusal<std::runtime_error>([&] {
-    std::string text;
-    for (int i = 0; i < 20; ++i) text += fmt::format("document{:04d}", 1000 + i);
-    make_corpus(study, text);
-  });
-  EXPECT_EQ(few, "somewhere holds no text beside the buckets");
+  const auto said = [&](int documents) {
+    return refusal<std::runtime_error>([&] { make_corpus(study, text_of(documents)); });
+  };
+  EXPECT_EQ(said(20), "somewhere holds no text beside the buckets");
+  EXPECT_THAT(said(10), HasSubstr("somewhere holds too little text: 10 documents of 12 bytes"));
+}
+
+// Every other document ends as one other does, which comes before or behind it.
+TEST(Corpora, ADocumentWhoseEndStandsElsewhereIsInNoBucket) {
+  std::string text;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    text += "text at " + std::to_string(i % 2 == 0 ? 1000 + i : 9000 + i / 2 % 50);
+  }
+  for (const auto& buckets : make_corpus(study_of({0, 1, 5}, {1, 2}), text).buckets) {
+    for (const auto& bucket : buckets) {
+      for (const std::string& document : bucket) EXPECT_THAT(document, HasSubstr("at 1"));
+    }
+  }
+}
+
+// Fortunes lie beside their indices, which are no text, and beside links to them.
+TEST(Corpora, HaveTheTextOfPlainFilesInTheOrderOfTheirNames) {
+  const TemporaryFolder folder;
+  const auto refused = [&] {
+    return refusal<std::runtime_error>([&] { text_of_folder(folder.file("")); });
+  };
+  EXPECT_NE(refused().find("holds no text"), std::string::npos) << refused();
+  for (const char* name : {"nowhere", "file"}) {
+    write_content(folder.file("file"), "a text of its own\n");
+    const std::string said =
+        refusal<std::runtime_error>([&] { text_of_folder(folder.file(name)); });
+    EXPECT_THAT(said, HasSubstr("must be a folder of text files")) << name;
+  }
+  std::filesystem::remove(folder.file("file"));
+  std::filesystem::create_directory(folder.file("more"));
+  write_content(folder.file("wisdom"), "b\n");
+  write_content(folder.file("wisdom.dat"), "index");
+  std::filesystem::create_symlink(folder.file("wisdom"), folder.file("again"));
+  write_content(folder.file("art"), "a\n");
+
+  EXPECT_EQ(text_of_folder(folder.file("")), "a\nb\n");
 }
 
 }  // namespace

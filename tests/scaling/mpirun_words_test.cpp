@@ -54,27 +54,6 @@ TEST(MpirunWords, LeavesOneSentenceOfAFailure) {
   EXPECT_EQ(own_words(cause + killed), cause);
 }
 
-TEST(MpirunWords, LeavesOutWhatMpirunSaysOfItsOwnNotices) {
-  for (const std::string trouble :
-       {"Out of resource", "Data unpack would read past end of buffer"}) {
-    EXPECT_EQ(own_words("fourfold: rank 0: it broke\n[vm:13807] [[22801,0],0] ORTE_ERROR_LOG: " +
-                        trouble + " in file ../../../orte/util/show_help.c at line 507\n"),
-              "fourfold: rank 0: it broke\n");
-  }
-  const std::string other =
-      "[vm:1] [[2,0],0] ORTE_ERROR_LOG: Out of resource in file launch.c at line 9\n";
-  EXPECT_EQ(own_words(other), other);
-}
-
-TEST(MpirunWords, HearsWhichRankDiedOfWhichSignal) {
-  MpirunWords words;
-
-  EXPECT_EQ(words.own(killed), "");
-  ASSERT_TRUE(words.death().has_value());
-  EXPECT_EQ(words.death()->rank, 3);
-  EXPECT_EQ(words.death()->signal, 9);
-}
-
 TEST(MpirunWords, KnowsWhetherMpirunSaidAnythingItself) {
   for (const std::string& said :
        {killed, frame + "There are not enough slots\n" + frame,
@@ -89,14 +68,17 @@ TEST(MpirunWords, KnowsWhetherMpirunSaidAnythingItself) {
   EXPECT_FALSE(ranks_only.mpirun_spoke());
 }
 
+// And hears which rank died of which signal.
 TEST(MpirunWords, TakesTheStreamInAnyPieces) {
   MpirunWords words;
   words.own(std::string(ranks_started) + "\n");
   std::string own;
-  for (char letter : "a\n" + killed + "b\n") own += words.own({&letter, 1});
+  for (char letter : "a\n" + killed + "\nb\n") own += words.own({&letter, 1});
 
-  EXPECT_EQ(own, "a\nb\n");
-  EXPECT_TRUE(words.death().has_value());
+  EXPECT_EQ(own, "a\n\nb\n");
+  ASSERT_TRUE(words.death().has_value());
+  EXPECT_EQ(words.death()->rank, 3);
+  EXPECT_EQ(words.death()->signal, 9);
 }
 
 TEST(MpirunWords, PassesEverythingElseOn) {
@@ -109,18 +91,20 @@ TEST(MpirunWords, PassesEverythingElseOn) {
   EXPECT_EQ(own_words(mixed), "somebody else's line\n");
 }
 
+// Nor what mpirun says of its own notices.
 TEST(MpirunWords, LeavesOutWhatTheNeighboursOfADeadRankMeet) {
-  const std::string read = "[vm:1] Read -1, expected 16384, errno = ";
+  const std::string read = "[vm:1] Read -1, expected 16384, errno = ",
+                    error = "[vm:1] [[2,0],0] ORTE_ERROR_LOG: ",
+                    notice = " in file ../../../orte/util/show_help.c at line 507\n";
 
   EXPECT_EQ(own_words(read + "3\n" + read + "14\n"), "");
   EXPECT_EQ(own_words(read + "1\n"), read + "1\n");
-  EXPECT_EQ(own_words("[vm:2] [[2,0],0] ORTE_ERROR_LOG: Out of resource in file "
-                      "../../../orte/util/show_help.c at line 507\n"),
-            "");
-}
-
-TEST(MpirunWords, ABlankLineOfTheJobStays) {
-  EXPECT_EQ(own_words(killed + "\nlast\n"), "\nlast\n");
+  for (const std::string trouble :
+       {"Out of resource", "Data unpack would read past end of buffer"}) {
+    EXPECT_EQ(own_words(error + trouble + notice), "");
+  }
+  const std::string other = error + "Out of resource in file launch.c at line 9\n";
+  EXPECT_EQ(own_words(other), other);
 }
 
 // A page of mpirun's becomes one sentence, a failure of several ranks the first one's.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nothing is lost unsaid: closed and full standard streams, inputs that are no files, absurd keys and
-# numbers, pictures on a full disk, and one table of exit statuses that the verbs keep.
+# Nothing is lost unsaid: closed and full standard streams, absurd keys and numbers, memory that is gone,
+# pictures on a full disk, and one table of exit statuses that the verbs keep.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
 
@@ -29,14 +29,12 @@ ends() {
 ends 0 "" project "${point[@]}"
 ends 1 "fits no grid" project --platform perlmutter --model gpt-640b --devices 8 --fidelity estimated
 ends 1 "needs at least" project --platform perlmutter --model gpt-640b --grid 2x2x2x1 --fidelity estimated
-ends 2 "unknown platform" project "${of[@]}" --platform nowhere --model gpt-5b
 ends 2 "a verb is missing" campaign
 ends 2 "cannot read nowhere.toml" campaign run nowhere.toml
+ends 2 "only points of a campaign are measured" compare --systems axonn-4d "${point[@]:0:8}" --fidelity measured
 
 # An option that could not take effect is refused, and says beside what it would.
-ends 2 "--best cannot take effect" search "${point[@]}" --best 3
 ends 2 "--wide cannot take effect without --explain" project "${point[@]}" --wide
-ends 2 "--platform cannot take effect without --set here" validate --set layers --platform frontier
 ends 2 "--transport cannot take effect without --set here" validate --set layers --transport auto
 ends 2 "--set layers is given twice" validate --set layers --set layers
 ends 2 "--intervals needs runs of at least" validate --set layers --intervals
@@ -48,12 +46,7 @@ for flag in "--model gpt-5b" "--sequences 2" "--grid 2x1x1x1"; do
   ends 2 "${flag% *} has no effect beside --shapes" bench gemm --shapes nn:8x8x8 $flag
 done
 [ ! -e results ] || fail "a campaign that is refused leaves something: $(find results)"
-for flag in "--order interleaved" "--chunks 2" "--layers-per-stage 1"; do
-  # shellcheck disable=SC2086
-  ends 2 "unknown flag '${flag% *}'" show --model gpt-5b $flag
-done
-ends 2 "as scaled: nodes is 1.536, but it must be a whole number; the file says 1536" project "${point[@]}" \
-  --scale nodes=0.001
+for flag in --order --chunks --layers-per-stage; do ends 2 "unknown flag '$flag'" show --model gpt-5b $flag 2; done
 echo own >trace.txt
 ends 2 "trace.txt is there already and is no trace" project "${point[@]}" --grid 1x1x4x4 --trace trace.txt
 [ "$(cat trace.txt)" = own ] || fail "a trace is written over a text"
@@ -70,16 +63,18 @@ grep -q "^perlmutter" out || fail "the table is not printed: $(cat out)"
 while IFS= read -r line; do
   [[ $line == {*} ]] || fail "records.jsonl holds what is no record: $line"
 done <closed/records.jsonl
-status=0
-"$fourfold" campaign run small.toml --output closed >/dev/full 2>err || status=$?
-[ "$status" -eq 2 ] || fail "a full standard output ends with status $status"
+for words in "campaign run small.toml --output closed" platforms --help "project --help" --version; do
+  status=0
+  # shellcheck disable=SC2086
+  "$fourfold" $words >/dev/full 2>err || status=$?
+  [ "$status" -eq 2 ] || fail "a full standard output ends $words with status $status"
+done
 "$fourfold" campaign run small.toml --output closed >out 2>/dev/full || fail "full standard error: status $?"
 for program in engine replay; do
   status=0
   "$fourfold-$program" --help >&- 2>err || status=$?
-  if [ "$status" -ne 2 ] || ! grep -q "standard output is closed" err; then
+  [ "$status $(grep -c "standard output is closed" err)" = "2 1" ] ||
     fail "fourfold-$program with a closed standard output: status $status, $(cat err)"
-  fi
 done
 
 # Pictures that the disk, here a limit of 8 KiB a file, has no room for.
@@ -92,22 +87,6 @@ if command -v gnuplot >/dev/null; then
   [ -s full/table.txt ] || fail "the table is lost with the pictures"
 fi
 
-# What is no file is refused unread.
-mkfifo pipe pipe.toml pipe.csv
-ends 2 "it is no plain file" campaign run pipe
-ends 2 "it is no plain file" show --model ./pipe.toml
-ends 2 "it is no plain file" project "${of[@]}" --platform ./pipe.toml --model gpt-5b
-ends 2 "it is no plain file" project "${point[@]}" --software ./pipe.toml
-ends 2 "it is no plain file" project "${point[@]}" --system ./pipe.toml
-ends 2 "it is no plain file" validate --set ./pipe.csv
-ends 2 "it is no plain file" validate --against pipe
-simulated=(project --platform frontier --model gpt-5b --devices 8 --grid 4x2x1x1)
-ends 2 "it is no plain file" "${simulated[@]}" --placement nodes:/dev/zero
-ends 2 "it is no plain file" "${simulated[@]}" --placement nodes:pipe
-{ echo 'published_csv = "/dev/zero"'; cat small.toml; } >zero.toml
-ends 2 "it is no plain file" campaign run zero.toml
-ends 2 "it is no plain file" collectives --platform frontier --measured /dev/zero
-
 # A key that would overflow a parser's stack.
 { printf 'a%.0s.' $(seq 50000); echo 'a = 1'; } >deep.toml
 for words in "campaign run deep.toml" "show --model ./deep.toml" "systems ./deep.toml" "software ./deep.toml" \
@@ -116,17 +95,45 @@ for words in "campaign run deep.toml" "show --model ./deep.toml" "systems ./deep
   ends 2 "deep.toml, line 1: a key has more than 16 parts" $words
 done
 
-# Words that no number, text or file can be.
+# Words that no number or text can be, and those that are like others.
 ends 2 "'1e999' is no number" show order --stages 4 --micro-batches 8 --times 1,1,1e999
-ends 2 "has an empty value" project "${point[@]}" --trace ''
-ends 2 "has an empty value" campaign run small.toml --output ''
 ends 2 "is no whole number" platforms export frontier --simgrid-xml --devices 99999999999999999999
 ends 2 "is no text in UTF-8" project "${of[@]}" --platform perlmutter --model $'gpt\xff'
 ends 2 "is no text in UTF-8" sample --checkpoint nowhere --prompt $'a\xffb'
-ends 2 "fourfold models template" project "${of[@]}" --platform perlmutter --model gpt-7b
+ends 2 "unknown verb 'serach'; did you mean \"search\"?" serach
+ends 2 "unknown verb 'shwo'; did you mean \"show\"?" platforms shwo
+ends 2 'did you mean "--platform"?' search --platfrom frontier --model gpt-5b --devices 8
+ends 2 "--systems names axonn-4d twice" compare "${point[@]}" --systems axonn-4d,axonn-4d
+ends 2 "'all,none': all stands alone" project "${point[@]}" --overlap all,none
+ends 2 "unknown platform" project "${of[@]}" --platform /tmp --model gpt-5b
+! grep -q "did you mean" err || fail "no name is like /tmp: $(cat err)"
+
+# Memory that its limits do not allow is one sentence, too.
+printf 'layers = 10000\nhidden = 4096\nheads = 1\nsequence_tokens = 2048\nvocabulary = 512\n' >absurd.toml
+status=0
+(ulimit -v 200000 && exec "$fourfold" show --model ./absurd.toml >out 2>err) || status=$?
+[ "$status $(grep -c "memory that this machine or its limits allow is used up" err)" = "2 1" ] ||
+  fail "memory that is gone: status $status, $(cat err)"
+
+# A calibration that fails leaves the old file: a node of the log has 8 ranks, Perlmutter's 4 devices.
+{
+  echo "./all_reduce_perf -b 1M -e 1M"
+  for rank in {0..15}; do echo "#  Rank $rank Group 0 Pid 1 on node$((rank / 8)) device $rank"; done
+  echo "#  size  count  type  redop  root  time  algbw  busbw  #wrong"
+  echo "1048576  262144  float  sum  -1  100.00  10.49  19.66  0"
+  echo "# Out of bounds values : 0 OK"
+  echo "# Avg bus bandwidth : 19.66"
+} >log.txt
+mkdir fits
+echo "the old one" >fits/mine.toml
+calibrate=(calibrate --platform perlmutter --accept --out fits/mine.toml --from-nccl-tests)
+ends 2 "was not written: with the library of the logs" "${calibrate[@]}" log.txt
+ends 2 "is given twice" "${calibrate[@]}" log.txt ./log.txt
+[ "$(ls fits) $(cat fits/mine.toml)" = "mine.toml the old one" ] || fail "a refused calibration changes the old file"
 
 # The same link is named once.
-ends 2 "'nic:0.0' is named twice" "${simulated[@]}" --fail nic:0.0 --fail nic:0.0
+ends 2 "'nic:0.0' is named twice" project --platform frontier --model gpt-5b --devices 8 --grid 4x2x1x1 \
+  --fail nic:0.0 --fail nic:0.0
 
 # A factor on links that the job has nothing on: of other nodes, of other groups.
 ends 2 "--scale node.nics.bandwidth_GBps=0.5 cannot take effect" project "${of[@]:2}" --platform perlmutter \

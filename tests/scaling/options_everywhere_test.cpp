@@ -1,36 +1,35 @@
-// Every option of a step and every what-if is where people and programs look for it: in both helps,
-// in records, in campaigns and in docs/campaigns.md.
+// Every option of a step and every what-if is where people look for it: in both helps, in campaigns
+// and in docs/campaigns.md; and the words of the trade are answered with words that are known here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
 
 #include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
-#include "scaling/records/record_json.hpp"
+#include "platforms/platform.hpp"
+#include "platforms/software.hpp"
 #include "scaling/study/campaign.hpp"
+#include "scaling/systems/system.hpp"
+#include "schedule/models/model_file.hpp"
+#include "schedule/program/step_options.hpp"
 #include "sim/question/point_json.hpp"
+#include "support/counts_of_1024.hpp"
 #include "support/field.hpp"
+#include "support/nearest_name.hpp"
+#include "support/trade_words.hpp"
 #include "tests/paths.hpp"
-#include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/printed.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
 
 const std::vector<FieldFacts>& options() {
   return step_fields().facts();
-}
-
-std::string printed_by(const std::string& words) {
-  const std::string command = executable_path("fourfold") + " " + words;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  std::string text;
-  for (int letter; (letter = fgetc(pipe.get())) != EOF;) text += static_cast<char>(letter);
-  return text;
 }
 
 // Another value than `usual`, as TOML and JSON write it.
@@ -86,7 +85,7 @@ std::string row(const FieldFacts& field, const FieldValue& usual) {
 
 TEST(EveryOption, IsInTheHelpOfWhatProjectsAndOfWhatTrains) {
   for (const char* verb : {"project", "train"}) {
-    const std::string help = printed_by(std::string(verb) + " --help");
+    const std::string help = printed_by(std::string(verb) + " --help").text;
     for (const FieldFacts& field : options()) {
       ASSERT_FALSE(field.flag.empty()) << field.key;
       EXPECT_THAT(help, HasSubstr("  " + field.flag + " ")) << verb;
@@ -95,41 +94,19 @@ TEST(EveryOption, IsInTheHelpOfWhatProjectsAndOfWhatTrains) {
   }
 }
 
-TEST(EveryOption, IsInTheRecordAndComesBack) {
-  const std::string text = to_json(made_up_record());
-  for (const FieldFacts& field : options()) {
-    std::string path = "/point/options/" + field.key;
-    std::replace(path.begin(), path.end(), '.', '/');
-    const nlohmann::json::json_pointer place(path);
-    nlohmann::json record = nlohmann::json::parse(text);
-    ASSERT_TRUE(record.contains(place)) << path;
-    const FieldValue before = step_fields().values(made_up_record().point.options).at(field.key);
-    const nlohmann::json other = nlohmann::json::parse(another(field, before));
-    record[place] = other;
-
-    const Record again = record_from_json(record.dump());
-
-    EXPECT_EQ(nlohmann::json::parse(to_json(again)).at(place), other) << path;
-    EXPECT_NE(step_fields().values(again.point.options).at(field.key), before) << path;
-  }
-}
-
 TEST(EveryOption, ButMicroBatchesIsReadFromCampaigns) {
-  const TemporaryFolder folder;
   const FieldValues usual = step_fields().values({});
   for (const FieldFacts& field : options()) {
     if (field.key == "micro_batches") continue;  // of a point
-    const std::string path = folder.file("campaign.toml");
-    write_content(path, campaign_with(field.key + " = " + another(field, usual.at(field.key))));
-
-    const Campaign campaign = read_campaign(path);
+    const Campaign campaign =
+        read_from(campaign_with(field.key + " = " + another(field, usual.at(field.key))),
+                  [](const std::string& path) { return read_campaign(path); });
 
     const FieldValues read = step_fields().values(campaign.questions.front().options);
     EXPECT_NE(read.at(field.key), usual.at(field.key)) << field.key;
   }
 }
 
-// To renew the document, paste what the failure prints.
 // Whoever goes on with a training is told of a change of these, and of no other option of the step.
 TEST(EveryOption, SaysWhetherItChangesTheNumbersOfATraining) {
   std::vector<std::string> changing;
@@ -141,6 +118,7 @@ TEST(EveryOption, SaysWhetherItChangesTheNumbersOfATraining) {
                                                       "grad_reduce_precision_data"));
 }
 
+// To renew the document, paste what the failure prints.
 TEST(EveryOption, HasItsLineInTheDocument) {
   const std::string document = content_of(source_path("docs/campaigns.md"));
   const FieldValues usual = step_fields().values({});
@@ -157,13 +135,102 @@ TEST(EveryOption, HasItsLineInTheDocument) {
 }
 
 TEST(EveryWhatIf, IsAFlagAKeyOfCampaignsAndInTheDocument) {
-  const std::string help = printed_by("project --help");
+  const std::string help = printed_by("project --help").text;
   const std::string document = content_of(source_path("docs/campaigns.md"));
   ASSERT_GE(what_if_fields().facts().size(), 7U);
   for (const FieldFacts& field : what_if_fields().facts()) {
     EXPECT_THAT(help, HasSubstr("  " + field.flag + " "));
     EXPECT_THAT(document, HasSubstr("\n| `" + field.key + "` | "));
   }
+}
+
+// --- words of the trade
+
+// Flags that the helps of the verbs begin lines with.
+Words all_flags() {
+  std::set<std::string> flags;
+  for (const char* verb : {"project", "search", "advise", "train", "compare"}) {
+    std::istringstream words(printed_by(std::string(verb) + " --help").text);
+    for (std::string word; words >> word;) {
+      word = word.substr(0, word.find_first_of(",;:.)"));
+      if (word.starts_with("--")) flags.insert(word);
+    }
+  }
+  return {flags.begin(), flags.end()};
+}
+
+Words option_words() {
+  Words words;
+  for (const FieldFacts& field : step_fields().facts()) {
+    const auto* one = std::get_if<OneWord>(&field.kind);
+    if (one != nullptr) words.insert(words.end(), one->words.begin(), one->words.end());
+  }
+  return words;
+}
+
+TEST(TradeWords, EachMeansSomethingThatIsKnownAndIsAnsweredWithIt) {
+  const std::vector<Words> kinds{all_flags(),     known_platforms(), known_models(),
+                                 known_systems(), known_software(),  option_words()};
+
+  for (const TradeWords& words : trade_words()) {
+    for (const std::string& meant : words.meant) {
+      const std::string name = meant.substr(0, meant.find(' '));
+      const bool flag = name.starts_with("--");
+      const auto kind = std::ranges::find_if(
+          kinds, [&](const Words& known) { return std::ranges::count(known, name) > 0; });
+      ASSERT_NE(kind, kinds.end()) << meant;
+      for (const std::string& said : words.said) {
+        const std::string typed = (flag ? "--" : "") + said;
+        Words known = *kind;  // as in a verb that has the last of the meanings alone
+        for (const std::string& other : words.meant) {
+          if (other != meant) std::erase(known, other.substr(0, other.find(' ')));
+        }
+        if (std::ranges::count(known, typed) > 0) continue;
+        const std::string answer = did_you_mean(typed, known);
+        EXPECT_EQ(nearest_name(typed, known), name) << typed;
+        EXPECT_NE(answer.find(words.instead.empty() ? meant : words.instead), std::string::npos)
+            << typed << answer;
+      }
+    }
+  }
+}
+
+TEST(TradeWords, AreSaidOnceForEachKindOfWord) {
+  std::set<std::string> seen;
+  for (const TradeWords& words : trade_words()) {
+    const bool flag = words.meant.front().starts_with("--");
+    for (const std::string& said : words.said) {
+      EXPECT_TRUE(seen.insert((flag ? "--" : "") + bare_word(said) +
+                              (flag ? "" : words.meant.front().substr(0, 2)))
+                      .second)
+          << said;
+    }
+  }
+}
+
+TEST(NearestName, GoesByMeaningFirstAndByLettersLast) {
+  for (const auto& [typed, known, meant] :
+       {std::tuple{"h100", known_platforms(), "dgx-h100"},
+        std::tuple{"Llama3-8B", known_models(), "llama3.1-8b"},
+        std::tuple{"meta-llama/Llama-3.1-70B-Instruct", known_models(), "llama3.1-70b"},
+        std::tuple{"gpt3", known_models(), "gpt3-175b"},
+        std::tuple{"zero3", known_systems(), "deepspeed-zero-3"},
+        std::tuple{"1F1B", option_words(), "1f1b"},
+        std::tuple{"forntier", known_platforms(), "frontier"}}) {
+    EXPECT_EQ(nearest_name(typed, known), meant);
+  }
+}
+
+TEST(FlagChecks, ACountMayHaveAUnit) {
+  for (const auto& [typed, meant] :
+       {std::pair{"4M", "4194304"}, std::pair{"0.5M", "524288"}, std::pair{"8k", "8192"},
+        std::pair{"16Mi", "16777216"}, std::pair{"1B", "1073741824"}, std::pair{"7", "7"}}) {
+    std::string word = typed;
+    EXPECT_EQ(counts_of_1024()(word), "") << typed;
+    EXPECT_EQ(word, meant);
+  }
+  std::string part = "0.3k";
+  EXPECT_NE(counts_of_1024()(part), "");
 }
 
 }  // namespace

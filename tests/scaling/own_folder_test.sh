@@ -2,6 +2,7 @@
 # A campaign, a memorisation study and a search write in their folders and nowhere else, whatever
 # links lie in wait there; and two at once do not share a file of records.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/small_study.sh"
 cd "$folder"
 source "${FOURFOLD_SOURCE_DIR:?}/tests/theirs.sh"
 
@@ -24,12 +25,9 @@ fidelity = "estimated"
 platform = "perlmutter"
 points = [{ devices = 8, model = "gpt2-124m", grid = "4x1x1x2" }]
 TOML
-plant out table.txt table.txt.new summary.csv summary.csv.new pflops.csv pflops.csv.new pflops.png pflops.svg \
-  pflops.pdf time.png time.svg time.pdf \
-  report.html report.html.new slurm.sh slurm.sh.new
-run 0 campaign run point.toml --output out
-expect_untouched "a campaign"
-for verb in plot report "script --launcher slurm"; do
+plant out table.txt{,.new} summary.csv{,.new} pflops.csv{,.new} {pflops,time}.{png,svg,pdf} report.html{,.new} \
+  slurm.sh{,.new}
+for verb in run plot report "script --launcher slurm"; do
   # shellcheck disable=SC2086
   run 0 campaign $verb point.toml --output out
   expect_untouched "campaign $verb"
@@ -71,62 +69,26 @@ run 0 campaign run ...toml
 # Whoever has the records, the measurements or the runs of a folder is named; nothing of it is changed.
 rm -rf out
 mkdir out
-python3 - records.jsonl here.measured.jsonl runs.jsonl <<'P' &
-import fcntl, os, socket, sys, time
-files = [open(f"out/.{name}.in-use", "w") for name in sys.argv[1:]]
-for file in files:
-    fcntl.flock(file, fcntl.LOCK_EX)
-    file.write(f"process {os.getpid()} on {socket.gethostname()} started 0 since 2026-01-02T03:04:05Z\n")
-    file.flush()
-open("locked", "w").close()
-while not os.path.exists("enough"):
-    time.sleep(0.05)
-P
-holder=$!
-for _ in $(seq 200); do [ -e locked ] && break || sleep 0.05; done
+since="process $$ on $(hostname) started 0 since 2026-01-02T03:04:05Z"
+for name in records.jsonl here.measured.jsonl runs.jsonl; do
+  exec {held}>"out/.$name.in-use"
+  flock "$held"
+  echo "$since" >&"$held"
+done
 is_held() {
   local name=$1
   shift
   run 2 "$@"
-  says "out/$name is in use by process $holder on $(hostname) since 2026-01-02T03:04:05Z"
+  says "out/$name is in use by process $$ on $(hostname) since 2026-01-02T03:04:05Z"
   [ ! -e "out/$name" ] || fail "$name is written to while another has it"
 }
 is_held records.jsonl campaign run point.toml --output out
 is_held here.measured.jsonl calibrate --out out/here.toml
 is_held runs.jsonl validate --set here --folder out
-touch enough
-wait "$holder"
-run 0 campaign run point.toml --output out
-says "out/records.jsonl was in use by process $holder on $(hostname) since"
 
 # A study of what is known by heart, to its end; then with folders that are not its own.
-mkdir text
-python3 - >text/proverbs <<'END'
-import random
-random.seed(5)
-for _ in range(500):
-    print(" ".join(random.choice("the of and a to in he was that it".split()) for _ in range(30)) + "\n%")
-END
-cat >heart.toml <<END
-title = "By heart"
-[memorisation]
-text = "$folder/text"
-document_tokens = 32
-ending_tokens = 8
-documents = 2
-repetitions = [0, 2]
-seeds = [1]
-goldfish = { k = 2, h = 5 }
-pretraining = { steps = 2, batch = 8, warm_up = 1, learning_rate = 3e-3, last_learning_rate = 0.1 }
-continued = { batch = 4, injected = 4, warm_up = 1, learning_rate = 3e-3, last_learning_rate = 0.1 }
-[[memorisation.model]]
-name = "tiny"
-layers = 1
-hidden = 64
-heads = 2
-END
-plant heart table.txt table.txt.new memorisation.csv memorisation.csv.new background.txt background.txt.new \
-  held-out.txt held-out.txt.new tiny.toml tiny.toml.new memorisation.png
+write_small_study heart.toml 2 "[0, 2]" "[1]" 2 1
+plant heart {table.txt,memorisation.csv,background.txt,held-out.txt,tiny.toml}{,.new} memorisation.png
 run 0 campaign run heart.toml --output heart
 expect_untouched "a memorisation study"
 for name in base-tiny tiny-1 tiny-1-goldfish; do
@@ -143,5 +105,4 @@ done
 sed -i 's|name = "tiny"|name = "../theirs/tiny"|' heart.toml
 run 2 campaign run heart.toml --output heart
 says "'name' must be a plain name for a file: it has a '/'"
-expect_untouched "a model of a study with a name like a path"
 echo "studies keep to their folders"

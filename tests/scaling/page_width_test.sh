@@ -40,16 +40,15 @@ fits project --platform frontier --model gpt-5b --devices 16 --batch-tokens 1048
 fits search "${point[@]}" --devices 64 --recompute full --weight-gather keep
 fits search "${point[@]}" --devices 16 --recompute full --weight-gather keep --stages all --order 1f1b,interleaved --chunks 1,2 --zero 0,1 --influence
 fits collectives --platform frontier --devices 8 --stride 8
-fits platforms
 for of in platforms models software systems; do
   for name in $("$fourfold" "$of" --json | python3 -c 'import json, sys; print(*[one["name"] for one in json.load(sys.stdin)])'); do
     fits "$of" show "$name"
   done
 done
-fits models
-fits models template
-fits systems
-fits software
+for words in models "models template" systems software platforms; do
+  # shellcheck disable=SC2086
+  fits $words
+done
 fits validate --set known_runs
 fits show order --stages 4 --micro-batches 8
 printf 'layers = 1\nhidden = 16\nheads = 2\nsequence_tokens = 16\nvocabulary = 256\n' >tiny.toml

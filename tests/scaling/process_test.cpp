@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +13,15 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 
 #include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
+#include "scaling/jobs/silent_ranks.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
@@ -105,51 +109,49 @@ TEST(Process, SaysWhatItsDeathProbablyMeans) {
             "ended with status 137");
 }
 
+// In a process with that limit: what was done, or 2 where this was said.
+int limited(int resource, const rlimit& limit, const std::string& sentence,
+            const std::function<int()>& work) {
+  return status_of([&] {
+    setrlimit(resource, &limit);
+    try {
+      _exit(work());
+    } catch (const std::runtime_error& error) {
+      _exit(error.what() == sentence ? 2 : 3);
+    }
+  });
+}
+
 TEST(OpenFiles, AreAllowedAsFarAsTheHardLimitGoes) {
-  const auto limited = [](rlim_t soft, rlim_t hard, std::int64_t needed) {
-    return status_of([&] {
-      const rlimit limit{soft, hard};
-      setrlimit(RLIMIT_NOFILE, &limit);
-      try {
-        allow_open_files(needed, "this test");
-      } catch (const std::runtime_error& error) {
-        const std::string said = error.what();
-        _exit(said == "this test may have to open 100 files, but the limit of open files is 30; "
-                      "raise it (ulimit -n 100)"
-                  ? 2
-                  : 3);
-      }
-      rlimit now{};
-      getrlimit(RLIMIT_NOFILE, &now);
-      _exit(static_cast<int>(now.rlim_cur));
-    });
+  const auto allowed = [](rlim_t soft, rlim_t hard) {
+    return limited(RLIMIT_NOFILE, {soft, hard},
+                   "this test may have to open 100 files, but the limit of open files is 30; "
+                   "raise it (ulimit -n 100)",
+                   [] {
+                     allow_open_files(100, "this test");
+                     rlimit now{};
+                     getrlimit(RLIMIT_NOFILE, &now);
+                     return static_cast<int>(now.rlim_cur);
+                   });
   };
-  EXPECT_EQ(limited(30, 200, 100), 100);
-  EXPECT_EQ(limited(150, 200, 100), 150);
-  EXPECT_EQ(limited(30, 30, 100), 2);
+  EXPECT_EQ(allowed(30, 200), 100);
+  EXPECT_EQ(allowed(150, 200), 150);
+  EXPECT_EQ(allowed(30, 30), 2);
 }
 
 TEST(Addresses, AreAskedForBeforeTheyAreMissed) {
-  const auto limited = [](rlim_t to) {
-    return status_of([&] {
-      const rlimit limit{to, RLIM_INFINITY};
-      setrlimit(RLIMIT_AS, &limit);
-      try {
-        expect_addresses(716'800'000, "this test");
-      } catch (const std::runtime_error& error) {
-        const std::string said = error.what();
-        _exit(
-            said == "this test and its libraries take up to 700000 kB of addresses, but the limit "
-                    "is 600000 kB; raise it (ulimit -v 700000)"
-                ? 2
-                : 3);
-      }
-      _exit(0);
-    });
+  const auto within = [](rlim_t limit) {
+    return limited(RLIMIT_AS, {limit, RLIM_INFINITY},
+                   "this test and its libraries take up to 700000 kB of addresses, but the limit "
+                   "is 600000 kB; raise it (ulimit -v 700000)",
+                   [] {
+                     expect_addresses(716'800'000, "this test");
+                     return 0;
+                   });
   };
-  EXPECT_EQ(limited(614'400'000), 2);
-  EXPECT_EQ(limited(716'800'000), 0);
-  EXPECT_EQ(limited(RLIM_INFINITY), 0);
+  EXPECT_EQ(within(614'400'000), 2);
+  EXPECT_EQ(within(716'800'000), 0);
+  EXPECT_EQ(within(RLIM_INFINITY), 0);
 }
 
 // Its end is waited for, not looked for every 0.1 s: the quickest of several is about as long as
@@ -212,26 +214,24 @@ TEST(Attached, IsEndedByASecondInterrupt) {
   EXPECT_TRUE(is_gone(written_id(file)));
 }
 
-TEST(Interrupts, EndAtOnceTheSecondTimeWhateverIsBeingDone) {
-  const int status = status_of([] {
-    watch_for_interrupts();
-    std::raise(SIGINT);
-    std::raise(SIGTERM);
-    std::this_thread::sleep_for(300ms);
-    std::raise(SIGINT);
-  });
-  EXPECT_EQ(status, 130);
-}
-
-TEST(Interrupts, EndWorkThatDoesNotLookAtThem) {
+// The second of them at once, and the only one after a while where work does not look at it.
+TEST(Interrupts, EndWhateverIsBeingDone) {
+  EXPECT_EQ(status_of([] {
+              watch_for_interrupts();
+              std::raise(SIGINT);
+              std::raise(SIGTERM);
+              std::this_thread::sleep_for(300ms);
+              std::raise(SIGINT);
+            }),
+            130);
   const auto began = Clock::now();
-  const int status = status_of([] {
-    watch_for_interrupts();
-    std::raise(SIGTERM);
-    while (true) {
-    }
-  });
-  EXPECT_EQ(status, 130);
+  EXPECT_EQ(status_of([] {
+              watch_for_interrupts();
+              std::raise(SIGTERM);
+              while (true) {
+              }
+            }),
+            130);
   EXPECT_LT(Clock::now() - began, 10s);
 }
 
@@ -273,6 +273,24 @@ TEST(Interrupts, AreNoHangUpThatIsIgnored) {
   };
   EXPECT_EQ(counted(SIG_DFL), 1);
   EXPECT_EQ(counted(SIG_IGN), 0);
+}
+
+// What stands in the place of a run's signs of life and is none is never waited for.
+TEST(SilentRanks, WaitForNoPipeLinkOrFolderInTheirFilesPlace) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.file("pipe"), link = folder.file("link"),
+                    place = folder.file("folder");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", link);
+  std::filesystem::create_directory(place);
+  for (const std::string& file : {pipe, link, place, folder.file("absent")}) {
+    SilentRanks ranks(nlohmann::json{{"file", file},
+                                     {"ranks", 2},
+                                     {"name_after", 1.0},
+                                     {"end_after", 2.0},
+                                     {"end_when_asked_after", 2.0}});
+    EXPECT_EQ(ranks.look(9.0, false).sentence, "") << file;
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TOML
 cat trained/records.jsonl >>records.jsonl
 
 "$python" - "$FOURFOLD_SOURCE_DIR/docs/record.schema.json" <<'PY'
-import copy, json, sys, jsonschema
+import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
 jsonschema.Draft7Validator.check_schema(schema)
 check = jsonschema.Draft7Validator(schema)
@@ -53,21 +53,13 @@ assert {one["fidelity"] for one in records} == {"estimated", "simulated", "measu
 for record in records:
     for error in check.iter_errors(record):
         sys.exit(f"{list(error.path)}: {error.message[:300]}")
-known = set(schema["properties"])
-for key in schema["required"]:
-    broken = copy.deepcopy(records[0])
-    del broken[key]
-    assert not check.is_valid(broken), key
-for key in schema["else"]["required"]:
-    broken = copy.deepcopy(records[0])
-    del broken[key]
-    assert not check.is_valid(broken), key
+for key in schema["required"] + schema["else"]["required"]:
+    assert not check.is_valid({other: records[0][other] for other in records[0] if other != key}), key
 measured = next(one for one in records if one["fidelity"] == "measured")
 assert not check.is_valid({key: value for key, value in measured.items() if key != "measured"})
 assert not check.is_valid(dict(measured, estimated_s=1.0))
 assert not check.is_valid(dict(records[0], measured=measured["measured"]))
-broken = dict(records[0], memory_GB=1)
-assert not check.is_valid(broken)
+assert not check.is_valid(dict(records[0], memory_GB=1))
 PY
 cp "$FOURFOLD_PLATFORMS/dragonfly.toml" failing.toml
 cat >>failing.toml <<'TOML'

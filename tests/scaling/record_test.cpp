@@ -1,16 +1,14 @@
-// Records survive JSON bit by bit, and say what they say.
+// What records say, when they are found again, and when enough grids have been simulated for one.
 #include "scaling/records/record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <vector>
 
 #include "scaling/find/find_answer.hpp"
 #include "scaling/records/record_json.hpp"
+#include "scaling/records/verdict.hpp"
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_flops.hpp"
 #include "tests/paths.hpp"
@@ -21,7 +19,6 @@
 namespace fourfold::tests {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& text) {
@@ -41,81 +38,24 @@ TEST(RecordJson, RefusesWhatIsNoRecord) {
   EXPECT_THAT(refusal("{\"format\":\"fourfold-record-0\"}"), HasSubstr("fourfold-record-0"));
 }
 
-// Pointers to all objects of a value, its own first.
-std::vector<nlohmann::json::json_pointer> objects_in(const nlohmann::json& value) {
-  std::vector<nlohmann::json::json_pointer> found;
-  const std::function<void(const nlohmann::json&, const nlohmann::json::json_pointer&)> walk =
-      [&](const nlohmann::json& at, const nlohmann::json::json_pointer& place) {
-        if (at.is_object()) {
-          found.push_back(place);
-          for (const auto& item : at.items()) walk(item.value(), place / item.key());
-        } else if (at.is_array()) {
-          for (std::size_t i = 0; i < at.size(); ++i) walk(at[i], place / i);
-        }
-      };
-  walk(value, nlohmann::json::json_pointer());
-  return found;
-}
-
-// But where keys are words of the user's, and in rates, which follow from the rest.
-TEST(RecordJson, RefusesAStrangerInAnyOfItsObjects) {
-  Record record = made_up_record();
-  record.system = "megatron-lm";
-  record.set_by = {{"order", "system"}};
-  const nlohmann::json whole = nlohmann::json::parse(to_json(record));
-  ASSERT_EQ(refusal(whole.dump()), "accepted");
-  std::vector<std::string> taken;
-  for (const nlohmann::json::json_pointer& place : objects_in(whole)) {
-    nlohmann::json changed = whole;
-    changed[place]["stranger"] = 1;
-    const std::string said = refusal(changed.dump());
-    if (said.find("stranger") == std::string::npos) taken.push_back(place.to_string());
-  }
-  EXPECT_THAT(taken, ElementsAre("/point/scales", "/search/rejected", "/throughput"));
-}
-
 // A record answers a question only while everything that decided it is as it was.
-TEST(Record, IsFoundAgainUntilItsMachineChanges) {
+TEST(Record, IsFoundAgainUntilItsMachineOrSoftwareChanges) {
   const TemporaryFolder folder;
-  const std::string machine = content_of(source_path("platforms/machines/frontier.toml"));
-  Question question;
-  question.platform = folder.file("mine.toml");
-  const auto key = [&] { return record_key(question, Fidelity::estimated, {}); };
+  for (const bool software : {false, true}) {
+    Question question;
+    question.platform = "frontier";
+    std::string& file = software ? question.software : question.platform;
+    file = folder.file(software ? "software.toml" : "machine.toml");
+    const std::string text = software ? "title = \"mine\"\nlike = \"fused\"\n"
+                                      : content_of(source_path("platforms/machines/frontier.toml"));
+    const auto key = [&] { return record_key(question, Fidelity::estimated, {}); };
 
-  write_content(question.platform, machine);
-  const std::string first = key();
-  const std::string again = key();
-  write_content(question.platform, machine + "# read once more\n");
-
-  EXPECT_EQ(again, first);
-  EXPECT_NE(key(), first);
-}
-
-TEST(Record, IsFoundAgainUntilItsSoftwareChanges) {
-  const TemporaryFolder folder;
-  Question question;
-  question.platform = "frontier";
-  question.software = folder.file("mine.toml");
-  const auto key = [&] { return record_key(question, Fidelity::estimated, {}); };
-  const std::string software = "title = \"mine\"\nlike = \"fused\"\n";
-
-  write_content(question.software, software);
-  const std::string first = key();
-  const std::string again = key();
-  write_content(question.software, software + "# read once more\n");
-
-  EXPECT_EQ(again, first);
-  EXPECT_NE(key(), first);
-}
-
-TEST(Record, RatesFollowFromSecondsAndModelFlops) {
-  const Record record = made_up_record();
-
-  EXPECT_EQ(record.devices(), 8192);
-  EXPECT_DOUBLE_EQ(record.rate().value, 1e19 / 20.0);
-  EXPECT_DOUBLE_EQ(record.of_advertised(), 1e19 / 20.0 / (8192 * 191.5e12));
-  EXPECT_DOUBLE_EQ(record.of_empirical(), 1e19 / 20.0 / (8192 * 125e12));
-  EXPECT_DOUBLE_EQ(record.exposed_share(), 0.25);
+    write_content(file, text);
+    const std::string first = key();
+    EXPECT_EQ(key(), first);
+    write_content(file, text + "# read once more\n");
+    EXPECT_NE(key(), first);
+  }
 }
 
 TEST(Record, SpreadScalesWhatWasNotSimulated) {
@@ -148,6 +88,42 @@ TEST(Record, ShowsTheWinnersGridWithTheMicroBatchesThatWon) {
   EXPECT_EQ(record.best_grids[0].grid, grids[0].grid);
   EXPECT_NE(grids[finding.chosen].micro_batches, grids[0].micro_batches);
   EXPECT_EQ(record.best_grids[0].micro_batches, grids[finding.chosen].micro_batches);
+}
+
+// --- the stopping rule of the guided simulation, on made-up seconds
+
+constexpr StoppingRule rule{.at_least = 3, .at_most = 5, .margin = 0.01};
+
+TEST(Verdict, SettlesWhereNoOtherCanWin) {
+  const std::optional<double> none;
+  const auto of = [](const std::vector<double>& estimated,
+                     const std::vector<std::optional<double>>& simulated) {
+    return judge(estimated, simulated, rule);
+  };
+  // Ratios 1.1, 1.15, 1.1: the fourth takes at least 14 x 1.1 x 0.99 = 15.2 > 11.
+  EXPECT_EQ(of({10, 11, 12, 14}, {11, 12.65, 13.2}), Verdict::settled);
+  // Least ratio 1.0: the fourth may take 10.9 x 1.0 x 0.99 = 10.79 < 10.8, though no other did; the
+  // same where others came after it.
+  EXPECT_EQ(of({10, 10.5, 10.8, 10.9, 20}, {12, 11, 10.8}), Verdict::go_on);
+  EXPECT_EQ(of({10, 10.8, 10.85, 10.9, 20}, {12, 10.8, 13}), Verdict::go_on);
+  // No disagreement is believed below the least count.
+  EXPECT_EQ(of({1, 100, 200, 300}, {}), Verdict::go_on);
+  EXPECT_EQ(of({1, 100, 200, 300}, {1, 100}), Verdict::go_on);
+  EXPECT_EQ(of({1, 100, 200, 300}, {1, 100, 200}), Verdict::settled);
+  // Capped only where the next might still win.
+  EXPECT_EQ(of({10, 10, 10, 10, 10, 10}, {10, 10, 10, 10, 10}), Verdict::capped);
+  EXPECT_EQ(of({10, 10, 10, 10, 10, 99}, {10, 10, 10, 10, 10}), Verdict::settled);
+  // Simulations that were given up count as tried, but not as evidence.
+  const std::vector<double> six{10, 11, 12, 14, 15, 16};
+  EXPECT_EQ(of(six, {11, none, 13.2, none}), Verdict::go_on);
+  EXPECT_EQ(of(six, {11, none, 13.2, 15.4}), Verdict::settled);
+  EXPECT_EQ(of(six, {none, none, none, none, none}), Verdict::capped);
+  EXPECT_EQ(of({10, 11}, {12, 13}), Verdict::exhausted);
+  // The margin decides the closest call: without one the fourth takes at least 11, the best.
+  StoppingRule exact = rule;
+  exact.margin = 0.0;
+  EXPECT_EQ(judge({11, 11, 11, 11}, {11, 11, 11}, exact), Verdict::settled);
+  EXPECT_EQ(of({11, 11, 11, 11}, {11, 11, 11}), Verdict::go_on);
 }
 
 }  // namespace

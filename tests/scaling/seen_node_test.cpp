@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -217,26 +218,27 @@ TEST(SeenNodes, OfSimgridFilesAreExportedAgainTheSame) {
 
 TEST(SeenNodes, ThatAreNoneAreRefusedInASentence) {
   const std::string good = matrix({4, 4, 1}, 1);
-  const auto said = [](const std::string& text) {
-    return refusal<std::runtime_error>([&] { node_of_nvidia_smi(text, "topo.txt"); });
+  const auto smi = [](const std::string& text) { node_of_nvidia_smi(text, "topo.txt"); };
+  const auto hwloc = [](const std::string& text) { node_of_hwloc(text, "tree.xml"); };
+  const auto simgrid = [](const std::string& xml) { template_of_simgrid(xml, "it.xml", {}); };
+  struct Case {
+    std::function<void(const std::string&)> read;
+    std::string text;
+    const char* why;
   };
-  EXPECT_EQ(said(good), "accepted");
-  EXPECT_THAT(said("hello"), HasSubstr("topo.txt: no line names GPU0"));
-  EXPECT_THAT(said(good.substr(0, good.find("GPU3\tNV4"))), HasSubstr("no line of GPU3"));
-  EXPECT_THAT(said(good.substr(0, good.find("GPU3\tNV4") + 12)), HasSubstr("of 8 columns"));
-  EXPECT_THAT(refusal<std::runtime_error>([] { node_of_hwloc("Machine (16GB)", "tree.xml"); }),
-              HasSubstr("`lstopo FILE.xml` writes one"));
-  EXPECT_THAT(
-      refusal<std::runtime_error>([] { node_of_hwloc("<topology></topology>", "tree.xml"); }),
-      HasSubstr("has no cuda0"));
-  const auto of_simgrid = [](const std::string& xml) {
-    return refusal<std::runtime_error>([&] { template_of_simgrid(xml, "it.xml", {}); });
-  };
-  EXPECT_THAT(of_simgrid("<platform><zone><cluster id=\"c\"/></zone></platform>"),
-              HasSubstr("it.xml: <cluster> describes routes by a rule"));
-  EXPECT_THAT(of_simgrid("<host id=\"tremblay\" speed=\"1Gf\"/>"),
-              HasSubstr("host 'tremblay' is not device-0"));
-  EXPECT_THAT(of_simgrid("hello"), HasSubstr("no two hosts with a route"));
+  for (const Case& one : std::vector<Case>{
+           {smi, good, "accepted"},
+           {smi, "hello", "topo.txt: no line names GPU0"},
+           {smi, good.substr(0, good.find("GPU3\tNV4")), "no line of GPU3"},
+           {smi, good.substr(0, good.find("GPU3\tNV4") + 12), "of 8 columns"},
+           {hwloc, "Machine (16GB)", "`lstopo FILE.xml` writes one"},
+           {hwloc, "<topology></topology>", "has no cuda0"},
+           {simgrid, "<platform><zone><cluster id=\"c\"/></zone></platform>",
+            "it.xml: <cluster> describes routes by a rule"},
+           {simgrid, "<host id=\"tremblay\" speed=\"1Gf\"/>", "host 'tremblay' is not device-0"},
+           {simgrid, "hello", "no two hosts with a route"}}) {
+    EXPECT_THAT(refusal<std::runtime_error>([&] { one.read(one.text); }), HasSubstr(one.why));
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What half and double of unconfirmed numbers would give.
+// What half and double of unconfirmed numbers would give, what twice as fast would, and how fast a
+// part must be.
 #include "scaling/bars/sensitivity.hpp"
 
 #include <gtest/gtest.h>
@@ -7,37 +8,17 @@
 
 #include "platforms/operation.hpp"
 #include "scaling/bars/varied.hpp"
-#include "schedule/models/model_file.hpp"
+#include "scaling/find/needed_factor.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/machines.hpp"
+#include "tests/scaling/small_questions.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-// On a machine whose attention is a tenth as fast, half and double of that are asked for.
-TEST(Sensitivity, HalfAndDoubleAreOfTheScaledNumber) {
-  const std::string key = "processor.attention_forward_Tflops";
-  Point point;
-  point.platform = "alps";
-  point.model = read_model("gpt2-mini");
-  point.model.sequence = 4096;
-  point.grid = {1, 1, 1, 4};
-  point.global_batch = 16;
-  point.scales[key] = 0.1;
-  const auto seconds_with = [&](double factor) {
-    return estimate_step(point, read_platform("alps", {{key, factor}})).outcome.total.value;
-  };
-
-  const Sensitivity result = sensitivity(point);
-
-  const auto effect = std::ranges::find(result.effects, key, &Effect::key);
-  ASSERT_NE(effect, result.effects.end());
-  EXPECT_DOUBLE_EQ(effect->half.value().value, seconds_with(0.05));
-  EXPECT_DOUBLE_EQ(effect->twice.value().value, seconds_with(0.2));
-}
-
 // Of a machine on which nothing is confirmed, fact by fact: on nodes, network and processor alike.
+// Of what is scaled it is half and double of the scaled number.
 TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
   std::string text = content_of(path_of_machine("torus"));
   for (const auto& [sourced, open] :
@@ -57,11 +38,14 @@ TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
   point.grid = {2, 1, 2, 6};
   point.global_batch = 24;
   point.options.overlap = {false, false, false, false, false, false};
-  const Platform platform = read_platform(point.platform);
+  point.scales["processor.memory_bandwidth_GBps"] = 0.5;
+  const Platform platform = read_platform(point.platform, point.scales);
   const double base = estimate_step(point, platform).outcome.total.value;
   const auto seconds_with = [&](const std::string& key, double factor) -> std::optional<Seconds> {
+    Scales scales = point.scales;
+    scales.try_emplace(key, 1.0).first->second *= factor;
     try {
-      return estimate_step(point, read_platform(point.platform, {{key, factor}})).outcome.total;
+      return estimate_step(point, read_platform(point.platform, scales)).outcome.total;
     } catch (const std::runtime_error&) {
       return std::nullopt;
     }
@@ -69,38 +53,37 @@ TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
 
   const Sensitivity result = sensitivity(point);
 
-  std::int64_t open = 0, shown = 0, of_nodes = 0, of_network = 0;
+  const auto largest = [&](const std::optional<Seconds>& half,
+                           const std::optional<Seconds>& twice) {
+    double size = 0.0;
+    for (const auto& one : {half, twice}) {
+      if (one) size = std::max(size, std::abs(one->value / base - 1.0));
+    }
+    return size;
+  };
+  std::size_t open = 0, shown = 0, of_nodes = 0, of_network = 0;
   for (const Fact& fact : platform.facts) {
     if (!fact.unconfirmed || is_of_operation(fact)) continue;
     ++open;
     const auto half = seconds_with(fact.key, 0.5), twice = seconds_with(fact.key, 2.0);
-    double largest = 0.0;
-    for (const auto& one : {half, twice}) {
-      if (one) largest = std::max(largest, std::abs(one->value / base - 1.0));
-    }
     const auto effect = std::ranges::find(result.effects, fact.key, &Effect::key);
-    ASSERT_EQ(effect != result.effects.end(), largest >= Sensitivity::threshold) << fact.key;
-    if (effect == result.effects.end()) continue;
+    const bool there = effect != result.effects.end();
+    ASSERT_EQ(there, largest(half, twice) >= Sensitivity::threshold) << fact.key;
+    if (!there) continue;
     ++shown;
     of_nodes += fact.key.starts_with("node.") ? 1 : 0;
     of_network += fact.key.starts_with("network.") ? 1 : 0;
     EXPECT_EQ(effect->value, fact.value);
-    ASSERT_EQ(effect->half.has_value(), half.has_value()) << fact.key;
-    ASSERT_EQ(effect->twice.has_value(), twice.has_value()) << fact.key;
-    EXPECT_DOUBLE_EQ(effect->half.value_or(Seconds{}).value, half.value_or(Seconds{}).value);
-    EXPECT_DOUBLE_EQ(effect->twice.value_or(Seconds{}).value, twice.value_or(Seconds{}).value);
+    EXPECT_EQ(effect->half, half) << fact.key;
+    EXPECT_EQ(effect->twice, twice) << fact.key;
   }
   EXPECT_TRUE(std::ranges::is_sorted(result.effects, std::greater<>{}, [&](const Effect& effect) {
-    double size = 0.0;
-    for (const auto& seconds : {effect.half, effect.twice}) {
-      if (seconds) size = std::max(size, std::abs(seconds->value / base - 1.0));
-    }
-    return size;
+    return largest(effect.half, effect.twice);
   }));
-  EXPECT_EQ(result.unconfirmed, open);
-  EXPECT_EQ(static_cast<std::int64_t>(result.effects.size()), shown);
-  EXPECT_GT(of_nodes, 0);
-  EXPECT_GT(of_network, 0);
+  EXPECT_EQ(result.unconfirmed, static_cast<std::int64_t>(open));
+  EXPECT_EQ(result.effects.size(), shown);
+  EXPECT_GT(of_nodes, 0u);
+  EXPECT_GT(of_network, 0u);
 }
 
 TEST(SensitivityTable, HasALineForEachEffect) {
@@ -140,6 +123,25 @@ TEST(Limits, AreOfWhatIsTwiceAsFast) {
     EXPECT_LT(one.twice, varied.estimated());
   }
   EXPECT_TRUE(latency);
+}
+
+// A factor that is solved for comes on top of one that is there.
+TEST(Needed, OfAPartThatIsScaledMakesGoodForIt) {
+  Question question = question_on("dragonfly", 32);
+  question.grid = ProcessGrid(2, 1, 4, 4);
+  question.micro_batches = 1;
+  for (const Fidelity fidelity : {Fidelity::estimated, Fidelity::simulated}) {
+    const Seconds sound = find_answer(question, fidelity, {}, ignore).outcome().total;
+    for (const double scale : {0.5, 0.25}) {
+      Question slow = question;
+      slow.scales["nics"] = scale;
+
+      const Needed needed = needed_factor(slow, "nics", sound, fidelity, {}, ignore);
+
+      EXPECT_GT(needed.without, sound);
+      EXPECT_NEAR(needed.factor * scale, 1.0, 0.05) << name(fidelity) << " at " << scale;
+    }
+  }
 }
 
 }  // namespace

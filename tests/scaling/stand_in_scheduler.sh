@@ -33,33 +33,22 @@ wait $process 2>/dev/null || status=$?
 if [ "${killed:-no}" = yes ] && [ $status -eq 137 ]; then echo "killed $number" >>"$STAND_IN_LOG"; fi
 SH
 
-cat >"$1/sbatch" <<'SH'
+# array COMMAND PLACE MARK VARIABLE [ALONE]: a command whose word at PLACE is a script, which runs as often as
+# MARK says, with its number in VARIABLE, or once with ALONE in its environment.
+array() {
+  cat >"$folder/$1" <<SH
 #!/usr/bin/env bash
-script=$1
-echo "sbatch $(basename "$script")" >>"$STAND_IN_LOG"
-indices=$(sed -n 's/^#SBATCH --array=1-\([0-9]*\)$/\1/p' "$script")
-if [ -z "$indices" ]; then exec job 1 bash "$script"; fi
-for ((i = indices; i >= 1; --i)); do SLURM_ARRAY_TASK_ID=$i job $i bash "$script"; done
+script=\$$2
+echo "$1 \$(basename "\$script")" >>"\$STAND_IN_LOG"
+indices=\$(sed -n 's/^$3\$/\1/p' "\$script")
+if [ -z "\$indices" ]; then exec env ${5:-} job 1 bash "\$script"; fi
+for ((i = indices; i >= 1; --i)); do $4=\$i job \$i bash "\$script"; done
 SH
-
-cat >"$1/qsub" <<'SH'
-#!/usr/bin/env bash
-script=$1
-echo "qsub $(basename "$script")" >>"$STAND_IN_LOG"
-indices=$(sed -n 's/^#PBS -J 1-\([0-9]*\)$/\1/p' "$script")
-if [ -z "$indices" ]; then exec job 1 bash "$script"; fi
-for ((i = indices; i >= 1; --i)); do PBS_ARRAY_INDEX=$i job $i bash "$script"; done
-SH
-
-# Takes its script from "<" as a word, too, so that nobody need evaluate it.
-cat >"$1/bsub" <<'SH'
-#!/usr/bin/env bash
-script=$2
-echo "bsub $(basename "$script")" >>"$STAND_IN_LOG"
-indices=$(sed -n 's/^#BSUB -J ".*\[1-\([0-9]*\)\]"$/\1/p' "$script")
-if [ -z "$indices" ]; then LSB_JOBINDEX=0 exec job 1 bash "$script"; fi
-for ((i = indices; i >= 1; --i)); do LSB_JOBINDEX=$i job $i bash "$script"; done
-SH
+}
+folder=$1
+array sbatch 1 '#SBATCH --array=1-\([0-9]*\)' SLURM_ARRAY_TASK_ID
+array qsub 1 '#PBS -J 1-\([0-9]*\)' PBS_ARRAY_INDEX
+array bsub 2 '#BSUB -J ".*\[1-\([0-9]*\)\]"' LSB_JOBINDEX LSB_JOBINDEX=0  # "<" is a word
 
 # Options end at the first word without dashes; -o takes a word of its own.
 cat >"$1/srun" <<'SH'

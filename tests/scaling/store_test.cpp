@@ -27,46 +27,28 @@ Record record_with_key(const std::string& key) {
   return record;
 }
 
-TEST(Store, KeepsRecordsFromRunToRun) {
+// Of two with a key, as where two folders' records are joined by hand, the newer counts.
+TEST(Store, KeepsRecordsFromRunToRunUnlessItIsToBeginAnew) {
   const TemporaryFolder folder;
   const std::string path = folder.file("deep/records.jsonl");
+  Record newer = record_with_key("second");
+  newer.tried += 1;
   {
     Store store(path, Opening::resume);
-    store.append(record_with_key("first"));
-    store.append(record_with_key("second"));
+    for (const Record& record : {record_with_key("first"), record_with_key("second"), newer}) {
+      store.append(record);
+    }
+    EXPECT_EQ(store.with_key("second")->tried, newer.tried);
   }
-
-  const Store again(path, Opening::resume);
-
-  ASSERT_EQ(again.records().size(), 2u);
-  EXPECT_EQ(again.remark(), "");
-  ASSERT_NE(again.with_key("second"), nullptr);
-  EXPECT_EQ(to_json(*again.with_key("second")), to_json(record_with_key("second")));
-  EXPECT_EQ(again.with_key("third"), nullptr);
-}
-
-// Two folders' records may have been joined by hand.
-TEST(Store, OfTwoRecordsWithAKeyTheNewerCounts) {
-  const TemporaryFolder folder;
-  Record newer = record_with_key("same");
-  newer.tried += 1;
-  Store store(folder.file("records.jsonl"), Opening::resume);
-  store.append(record_with_key("same"));
-
-  store.append(newer);
-
-  ASSERT_NE(store.with_key("same"), nullptr);
-  EXPECT_EQ(store.with_key("same")->tried, newer.tried);
-}
-
-TEST(Store, FreshDropsWhatWasThere) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("records.jsonl");
-  Store(path, Opening::resume).append(made_up_record());
-
-  const Store again(path, Opening::fresh);
-
-  EXPECT_TRUE(again.records().empty());
+  {
+    const Store again(path, Opening::resume);
+    EXPECT_EQ(again.remark(), "");
+    ASSERT_NE(again.with_key("second"), nullptr);
+    EXPECT_EQ(to_json(*again.with_key("first")), to_json(record_with_key("first")));
+    EXPECT_EQ(to_json(*again.with_key("second")), to_json(newer));
+    EXPECT_EQ(again.with_key("third"), nullptr);
+  }
+  EXPECT_TRUE(Store(path, Opening::fresh).records().empty());
   EXPECT_EQ(content_of(path), "");
 }
 

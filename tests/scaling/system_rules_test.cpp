@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "scaling/records/question.hpp"
 #include "scaling/systems/rules.hpp"
@@ -78,19 +81,16 @@ TEST(SystemRules, GroupsWithinANodeAreThoseThatNoNodeParts) {
 
 TEST(SystemRules, OfGridsSayWhatWouldBeRight) {
   const ProcessGrid grid(1, 8, 1, 2);
-  const auto why = [&](AxisExtents allowed) {
-    return forbidden(system_of(allowed, AxisExtents::one), grid, {}, 4);
-  };
-
-  EXPECT_EQ(why(AxisExtents::any), "");
-  EXPECT_EQ(why(AxisExtents::one),
-            "mine does not run on grid 1x8x1x2: y is 8, but it must be 1 (source 1)");
-  EXPECT_EQ(why(AxisExtents::within_node),
-            "mine does not run on grid 1x8x1x2: y is 8, but its groups must lie within a node of 4 "
-            "devices (source 1)");
-  EXPECT_EQ(why(AxisExtents::one_node),
-            "mine does not run on grid 1x8x1x2: x is 1, but it must be the 4 devices of a node "
-            "(source 0)");
+  for (const auto& [allowed, why] :
+       {std::pair{AxisExtents::any, ""},
+        {AxisExtents::within_node,
+         "mine does not run on grid 1x8x1x2: y is 8, but its groups must lie within a node of 4 "
+         "devices (source 1)"},
+        {AxisExtents::one_node,
+         "mine does not run on grid 1x8x1x2: x is 1, but it must be the 4 devices of a node "
+         "(source 0)"}}) {
+    EXPECT_EQ(forbidden(system_of(allowed, AxisExtents::one), grid, {}, 4), why);
+  }
   // What is searched is no matter of what is allowed, and the other way round.
   EXPECT_FALSE(searches(system_of(AxisExtents::any, AxisExtents::one), grid, {}, 4));
   EXPECT_TRUE(searches(system_of(AxisExtents::one, AxisExtents::any), grid, {}, 4));
@@ -102,54 +102,45 @@ OptionRule rule(const std::string& key, const FieldValue& usual,
   return {key, usual, allowed, searched, "source of " + key};
 }
 
+FieldValue number(std::int64_t value) {
+  return value;
+}
+
+FieldValue word(const char* text) {
+  return std::string(text);
+}
+
 TEST(SystemRules, SearchEveryCombinationOnceTheUsualOneFirst) {
   System system = system_of(AxisExtents::any, AxisExtents::any);
-  const auto number = [](std::int64_t value) { return FieldValue(value); };
   system.options = {rule("zero", number(1), {number(0), number(1), number(2)}),
                     rule("sequence_parallel", true, {true, false}),
-                    rule("in_flight_blocks", number(2), {number(2)})};
+                    rule("order", word("interleaved"), {word("interleaved")}),
+                    rule("chunks", number(2), {number(4), number(3)})};
 
   const std::vector<StepOptions> all = variants(system, {});
 
-  ASSERT_EQ(all.size(), 6U);
+  ASSERT_EQ(all.size(), 12U);
   EXPECT_EQ(all[0].zero, 1);
   EXPECT_TRUE(all[0].sequence_parallel);
-  std::set<std::pair<std::int64_t, bool>> seen;
+  std::set<std::tuple<std::int64_t, bool, std::int64_t>> seen;
   for (const StepOptions& one : all) {
-    seen.emplace(one.zero, one.sequence_parallel);
-    EXPECT_EQ(one.in_flight_blocks, 2);
+    seen.emplace(one.zero, one.sequence_parallel, one.chunks);
+    EXPECT_GE(one.chunks, 3) << "the usual number is not listed";
   }
-  EXPECT_EQ(seen.size(), 6U);
+  EXPECT_EQ(seen.size(), 12U);
   const std::vector<StepOptions> typed =
-      variants(system, {{"zero", std::int64_t{3}}, {"in_flight_blocks", std::int64_t{4}}});
-  ASSERT_EQ(typed.size(), 2U);
+      variants(system, {{"zero", number(3)}, {"in_flight_blocks", number(4)}});
+  ASSERT_EQ(typed.size(), 4U);
   for (const StepOptions& one : typed) {
     EXPECT_EQ(one.zero, 3);
     EXPECT_EQ(one.in_flight_blocks, 4);
   }
-}
-
-TEST(SystemRules, SearchNothingElseThanWhatIsListed) {
-  System system = system_of(AxisExtents::any, AxisExtents::any);
-  const auto number = [](std::int64_t value) { return FieldValue(value); };
-  system.options = {rule("order", FieldValue(std::string("interleaved")),
-                         {FieldValue(std::string("interleaved"))}),
-                    rule("chunks", number(2), {number(4), number(3)}),
-                    rule("zero", number(0), {number(1), number(0)})};
-
-  const std::vector<StepOptions> all = variants(system, {});
-
-  ASSERT_EQ(all.size(), 4U);
-  EXPECT_EQ(all[0].zero, 0) << "the usual one first";
-  for (const StepOptions& one : all) EXPECT_GE(one.chunks, 3) << "the usual number is not listed";
-  EXPECT_EQ(variants(system, {{"order", FieldValue(std::string("1f1b"))}})[0].chunks, 1);
+  EXPECT_EQ(variants(system, {{"order", word("1f1b")}})[0].chunks, 1);
 }
 
 // Chunks and the interleaved order go together, unless both are typed otherwise.
 TEST(SystemRules, LeaveOutChunksOfOtherOrders) {
   System system = system_of(AxisExtents::any, AxisExtents::any);
-  const auto number = [](std::int64_t value) { return FieldValue(value); };
-  const auto word = [](const char* text) { return FieldValue(std::string(text)); };
   system.options = {
       rule("order", word("interleaved"), {word("interleaved"), word("1f1b"), word("gpipe")}),
       rule("chunks", number(2), {number(1), number(2), number(4)})};
@@ -176,62 +167,49 @@ TEST(SystemRules, LeaveOutChunksOfOtherOrders) {
 TEST(SystemRules, OfOptionsSayWhatWouldBeRight) {
   System system = system_of(AxisExtents::any, AxisExtents::any);
   system.options = {
-      rule("recompute", std::string("full"), {std::string("full")},
-           {std::string("full"), std::string("selective")}),
+      rule("recompute", word("full"), {word("full")}, {word("full"), word("selective")}),
       rule("sequence_parallel", false, {false}, {false}),
-      rule("zero", std::int64_t{0}, {std::int64_t{0}}, {std::int64_t{0}, std::int64_t{2}})};
-  const auto why = [&](const FieldValues& typed) {
-    return refusal<std::runtime_error>([&] { variants(system, typed); });
-  };
-
-  EXPECT_EQ(why({}), "accepted");
-  EXPECT_EQ(why({{"zero", std::int64_t{2}}}), "accepted");
-  EXPECT_EQ(why({{"zero", std::int64_t{1}}}),
-            "mine does not do zero 1: --zero must be 0 or 2 (source of zero)");
-  EXPECT_EQ(why({{"sequence_parallel", true}}),
+      rule("zero", number(0), {number(0)}, {number(0), number(2)})};
+  for (const auto& [typed, why] : std::vector<std::pair<FieldValues, const char*>>{
+           {{}, "accepted"},
+           {{{"zero", number(2)}}, "accepted"},
+           {{{"zero", number(1)}},
+            "mine does not do zero 1: --zero must be 0 or 2 (source of zero)"},
+           {{{"sequence_parallel", true}},
             "mine does not do sequence_parallel on: --sequence-parallel must be off (source of "
-            "sequence_parallel)");
-  EXPECT_EQ(why({{"recompute", std::string("none")}}),
+            "sequence_parallel)"},
+           {{{"recompute", word("none")}},
             "mine does not do recompute none: --recompute must be full or selective (source of "
-            "recompute)");
+            "recompute)"}}) {
+    EXPECT_EQ(refusal<std::runtime_error>([&, typed = typed] { variants(system, typed); }), why);
+  }
 }
 
 TEST(SystemRules, SayWhoSetEachOption) {
   System system = system_of(AxisExtents::any, AxisExtents::any);
-  system.options = {rule("zero", std::int64_t{1}, {std::int64_t{1}, std::int64_t{2}}),
-                    rule("recompute", std::string("none"), {std::string("none")})};
+  system.options = {rule("zero", number(1), {number(1), number(2)}),
+                    rule("recompute", word("none"), {word("none")})};
 
   const SetBy who =
-      set_by(system, {{"chunks", std::int64_t{2}}, {"recompute", std::string("full")}}, "campaign");
+      set_by(system, {{"chunks", number(2)}, {"recompute", word("full")}}, "campaign");
 
-  for (const FieldFacts& field : step_fields().facts()) {
-    if (field.key == "micro_batches") {
-      EXPECT_FALSE(who.contains(field.key));
-      continue;
-    }
-    EXPECT_EQ(who.at(field.key), field.key == "zero"                                 ? "search"
-                                 : field.key == "chunks" || field.key == "recompute" ? "campaign"
-                                                                                     : "default")
-        << field.key;
-  }
+  std::map<std::string, std::string> expected;
+  for (const FieldFacts& field : step_fields().facts()) expected[field.key] = "default";
+  expected.erase("micro_batches");
+  expected["zero"] = "search";
+  expected["chunks"] = expected["recompute"] = "campaign";
+  EXPECT_EQ(who, expected);
 }
 
-TEST(SystemRules, HaveAWordForEveryValue) {
-  EXPECT_EQ(word_of(true), "on");
-  EXPECT_EQ(word_of(false), "off");
-  EXPECT_EQ(word_of(std::int64_t{-7}), "-7");
-  EXPECT_EQ(word_of(0.25), "0.25");
-  EXPECT_EQ(word_of(std::string("full")), "full");
-  EXPECT_EQ(word_of(std::vector<std::string>{"a", "b"}), "a b");
+// A shipped file with a piece replaced.
+std::string said_of_edited(const std::string& piece, const std::string& by) {
+  std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
+  text.replace(text.find(piece), piece.size(), by);
+  return refusal<std::runtime_error>([&] { read_from(text, read_system); });
 }
 
 // Every pair of what is allowed and what is searched: a search looks at no more than is allowed.
 TEST(SystemFile, SearchesNoMoreThanIsAllowed) {
-  const std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
-  const std::string piece = "y = { allowed = \"1\"";
-  const std::size_t place = text.find(piece);
-  ASSERT_NE(place, std::string::npos);
-  const TemporaryFolder folder;
   const auto lies_within = [](AxisExtents searched, AxisExtents allowed) {
     if (allowed == AxisExtents::any || searched == allowed) return true;
     return allowed == AxisExtents::within_node &&
@@ -241,33 +219,16 @@ TEST(SystemFile, SearchesNoMoreThanIsAllowed) {
                                          AxisExtents::within_node, AxisExtents::one_node};
   for (AxisExtents allowed : reaches) {
     for (AxisExtents searched : reaches) {
-      std::string edited = text;
-      edited.replace(
-          place, piece.size(),
+      const std::string said = said_of_edited(
+          "y = { allowed = \"1\"",
           fmt::format("y = {{ allowed = \"{}\", searched = \"{}\"", name(allowed), name(searched)));
-      write_content(folder.file("mine.toml"), edited);
-
-      const std::string said =
-          refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); });
-
-      if (lies_within(searched, allowed)) {
-        EXPECT_EQ(said, "accepted") << name(allowed) << ", " << name(searched);
-      } else {
-        EXPECT_THAT(said,
-                    HasSubstr(fmt::format("line 8: \"{}\" is not allowed, which only \"{}\" is",
-                                          name(searched), name(allowed))));
-      }
+      const std::string why = fmt::format("line 8: \"{}\" is not allowed, which only \"{}\" is",
+                                          name(searched), name(allowed));
+      EXPECT_THAT(said, HasSubstr(lies_within(searched, allowed) ? "accepted" : why));
     }
   }
-}
-
-TEST(SystemFile, SearchesNoOptionThatIsNotAllowed) {
-  std::string text = content_of(source_path("systems/megatron-lm-2021.toml"));
-  const std::string piece = "searched = [\"interleaved\", \"1f1b\"]";
-  text.replace(text.find(piece), piece.size(), "searched = [\"interleaved\", \"gpipe\"]");
-  const TemporaryFolder folder;
-  write_content(folder.file("mine.toml"), text);
-  EXPECT_THAT(refusal<std::runtime_error>([&] { read_system(folder.file("mine.toml")); }),
+  EXPECT_THAT(said_of_edited("searched = [\"interleaved\", \"1f1b\"]",
+                             "searched = [\"interleaved\", \"gpipe\"]"),
               HasSubstr("what is searched must be allowed"));
 }
 
@@ -302,6 +263,7 @@ TEST(SystemQuestion, HasTheAttentionOfItsSoftware) {
   Question plain = question_of_devices(8);
   plain.variants = {{}, {}};
   ask_of_software(plain, "deepspeed", "campaign", {});
+  ask_of_software(plain, "megatron-core", "command line", {});  // too late
   EXPECT_EQ(plain.software, "deepspeed");
   EXPECT_EQ(plain.software_by, "campaign");
   EXPECT_EQ(plain.options.attention, AttentionKernel::unfused);
@@ -310,21 +272,12 @@ TEST(SystemQuestion, HasTheAttentionOfItsSoftware) {
   }
   EXPECT_TRUE(plain.set_by.empty());
 
-  ask_of_software(plain, "megatron-core", "command line", {});
-  EXPECT_EQ(plain.software, "deepspeed");
-  EXPECT_EQ(plain.software_by, "campaign");
-
-  Question typed = question_of_devices(8);
-  ask_of_software(typed, "deepspeed", "campaign", {{"attention", std::string("fused")}});
-  EXPECT_EQ(typed.options.attention, AttentionKernel::fused);
-
-  const Platform platform = read_platform("perlmutter");
   Question of_system = question_of_devices(8);
   of_system.software = "deepspeed";
   of_system.software_by = "command line";
-  ask_of_system(of_system, read_system("axonn-4d"), {{}, "command line"}, platform);
+  ask_of_system(of_system, read_system("axonn-4d"), {{}, "command line"},
+                read_platform("perlmutter"));
   EXPECT_EQ(of_system.software, "deepspeed");
-  ASSERT_EQ(of_system.system->rule("attention"), nullptr);
   EXPECT_EQ(of_system.options.attention, AttentionKernel::unfused);
   EXPECT_EQ(of_system.variants.front().attention, AttentionKernel::unfused);
   EXPECT_EQ(of_system.set_by.at("attention"), "software");
@@ -348,51 +301,43 @@ TEST(SystemQuestion, OfGridsByAModelHasTheOrderOfItsRanksInEveryVariant) {
 }
 
 // A kept record answers a question again, so two questions never look alike.
-TEST(QuestionJson, TellsStagesApart) {
+TEST(QuestionJson, TellsQuestionsApart) {
   std::set<std::string> seen;
+  const auto expect_new = [&](const Question& question) {
+    const std::string json = json_of(question).dump();
+    EXPECT_TRUE(seen.insert(json).second) << json;
+  };
+  Question plain = question_of_devices(8);
   for (const std::vector<std::int64_t>& stages :
        std::vector<std::vector<std::int64_t>>{{1}, {2}, {4}, {1, 2}, {1, 4}, {}, {1, 2, 4}}) {
-    Question question = question_of_devices(8);
-    question.stages = stages;
-    EXPECT_TRUE(seen.insert(json_of(question).dump()).second) << ::testing::PrintToString(stages);
+    plain.stages = stages;
+    expect_new(plain);
   }
-  const auto is_new = [&](const std::function<void(Question&)>& change) {
-    Question question = question_of_devices(8);
-    question.stages = {1};
-    change(question);
-    return seen.insert(json_of(question).dump()).second;
-  };
-  EXPECT_FALSE(is_new([](Question&) {}));
-  EXPECT_TRUE(is_new([](Question& q) { q.software = "megatron-core"; }));
-  EXPECT_TRUE(is_new([](Question& q) { q.grids_by = GridsBy::sc24_model; }));
-  EXPECT_TRUE(is_new([](Question& q) { q.system = read_system("axonn-4d"); }));
-  EXPECT_TRUE(is_new([](Question& q) { q.system = read_system("pytorch-fsdp"); }));
-  EXPECT_TRUE(is_new([](Question& q) {
-    q.system = read_system("axonn-4d");
-    q.system->software = "deepspeed";
-  }));
-  EXPECT_TRUE(is_new([](Question& q) {
-    q.system = read_system("axonn-4d");
-    q.system->axes[1].searched = AxisExtents::one;
-  }));
-  EXPECT_TRUE(is_new([](Question& q) {
-    q.system = read_system("axonn-4d");
-    q.system->axes[1].allowed = AxisExtents::one_node;
-  }));
-  EXPECT_TRUE(is_new([](Question& q) {
-    q.system = read_system("axonn-4d");
-    q.variants = {{}};
-  }));
-  EXPECT_TRUE(is_new([](Question& q) {
-    q.system = read_system("axonn-4d");
-    q.variants = {{}, {}};
-    q.variants[1].zero = 1;
-  }));
-}
-
-TEST(GridsBy, HaveNames) {
-  EXPECT_STREQ(name(GridsBy::estimate), "estimate");
-  EXPECT_STREQ(name(GridsBy::sc24_model), "sc24-model");
+  for (const bool with_system : {false, true}) {
+    if (with_system) plain.system = read_system("axonn-4d");
+    if (with_system) expect_new(plain);
+    for (const auto& change : std::vector<std::function<void(Question&)>>{
+             [](Question& q) { q.software = "megatron-core"; },
+             [](Question& q) { q.grids_by = GridsBy::sc24_model; },
+             [](Question& q) { q.variants = {{}}; },
+             [](Question& q) {
+               q.variants = {{}, {}};
+               q.variants[1].zero = 1;
+             }}) {
+      Question asked = plain;
+      change(asked);
+      expect_new(asked);
+    }
+  }
+  for (const auto& change : std::vector<std::function<void(System&)>>{
+           [](System& system) { system = read_system("pytorch-fsdp"); },
+           [](System& system) { system.software = "deepspeed"; },
+           [](System& system) { system.axes[1].searched = AxisExtents::one; },
+           [](System& system) { system.axes[1].allowed = AxisExtents::one_node; }}) {
+    Question asked = plain;
+    change(*asked.system);
+    expect_new(asked);
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "scaling/text/software_text.hpp"
 #include "tests/golden.hpp"
+#include "tests/scaling/said_entries.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
@@ -78,14 +79,8 @@ optimizer = { bytes = 12, cut_by = ["data", "x"], source = "o" }
 published = { bytes = 18, source = "p" }
 )";
 
-System written_system() {
-  const TemporaryFolder folder;
-  write_content(folder.file("written.toml"), written);
-  return read_system(folder.file("written.toml"));
-}
-
 std::vector<System> all_systems() {
-  return {made_up_system(), without_pipelines(), written_system()};
+  return {made_up_system(), without_pipelines(), read_from(written, read_system, "written.toml")};
 }
 
 TEST(SystemText, IsTheGoldenOne) {
@@ -108,10 +103,9 @@ TEST(SystemJson, HasEveryRule) {
     EXPECT_EQ(list[i].at("options").size(), system.options.size());
     EXPECT_EQ(list[i].at("state").size(), system.published_state ? 4U : 3U);
     for (const AxisRule& rule : system.axes) {
-      const nlohmann::json& axis = list[i].at("axes").at(name(rule.axis));
-      EXPECT_EQ(axis.at("allowed"), name(rule.allowed));
-      EXPECT_EQ(axis.at("searched"), name(rule.searched));
-      EXPECT_EQ(axis.at("source"), rule.source);
+      expect_says(list[i].at("axes").at(name(rule.axis)), {{"allowed", name(rule.allowed)},
+                                                           {"searched", name(rule.searched)},
+                                                           {"source", rule.source}});
     }
     for (const OptionRule& rule : system.options) {
       const nlohmann::json& option = list[i].at("options").at(rule.key);
@@ -175,13 +169,14 @@ TEST(SoftwareText, IsTheGoldenOne) {
   ASSERT_EQ(list.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(list[i], nlohmann::json::parse(software_json(all[i])));
-    EXPECT_EQ(list[i].at("dispatch_s"), all[i].dispatch.value);
-    EXPECT_EQ(list[i].at("name"), all[i].name);
-    EXPECT_EQ(list[i].at("title"), all[i].title);
-    EXPECT_EQ(list[i].at("products").at("layouts"), all[i].tuned_products ? "tuned" : "default");
+    expect_says(list[i],
+                {{"dispatch_s", all[i].dispatch.value},
+                 {"name", all[i].name},
+                 {"title", all[i].title},
+                 {"products", {{"layouts", all[i].tuned_products ? "tuned" : "default"}}}});
   }
-  EXPECT_EQ(list[0].at("memory").at("casts").at("value"), 0.5);
-  EXPECT_TRUE(list[0].at("memory").at("context_MiB").at("unconfirmed").get<bool>());
+  expect_says(list[0].at("memory"), nlohmann::json::parse(R"({"casts": {"value": 0.5},
+                                                    "context_MiB": {"unconfirmed": true}})"));
   EXPECT_TRUE(list[1].at("memory").empty());
 }
 

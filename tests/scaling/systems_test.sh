@@ -3,9 +3,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 
 "$fourfold" systems | heard '^deepspeed-3d .* 2 + 4 + 16/data ' || fail "no state of deepspeed-3d"
-"$fourfold" systems sc24-baseline | heard '^x .*one node .*SC24' || fail "no source of x"
-"$fourfold" systems axonn-2022 | heard '^rank_order .*x,y,z,pipe,data' || fail "rank order is not said"
-"$fourfold" systems --json | heard '"name":"pytorch-hsdp"' || fail "no JSON of all"
 
 small=(--platform perlmutter --model gpt2-124m --devices 8 --batch-tokens 65536)
 said=$("$fourfold" project "${small[@]}" --fidelity estimated --system deepspeed-3d --zero 0 --json)
@@ -14,19 +11,17 @@ said=$("$fourfold" project "${small[@]}" --fidelity estimated --system deepspeed
 
 # A system of one's own beside a shipped one.
 cp "${FOURFOLD_SOURCE_DIR:?}/systems/pytorch-fsdp.toml" "$folder/mine.toml"
-compare() {
-  "$fourfold" compare "${small[@]}" --systems "sc24-baseline,$folder/mine.toml" \
-    --output "$folder/out" "$@" 2>"$folder/said"
-}
-compare --wide >"$folder/table"
-grep -q '^perlmutter .* sc24-baseline .*x=4' "$folder/table" || fail "no baseline with x of a node"
-grep -q '^perlmutter .* mine .*compute [0-9]* %' "$folder/table" || fail "no parts of mine"
-grep -q 'systems are drawn' "$folder/said" || fail "nothing is drawn: $(cat "$folder/said")"
+compared=(compare "${small[@]}" --systems "sc24-baseline,$folder/mine.toml" --output "$folder/out")
+run 0 "${compared[@]}" --wide
+grep -q '^perlmutter .* sc24-baseline .*x=4' "$folder/said" || fail "no baseline with x of a node"
+grep -q '^perlmutter .* mine .*compute [0-9]* %' "$folder/said" || fail "no parts of mine"
+says "systems are drawn"
 for word in sc24-baseline mine compute 'seconds per batch'; do
   grep -q ">.*$word" "$folder/out/systems.svg" || fail "the picture has no '$word'"
 done
-[ "$(compare --json | grep -c '"software"')" -eq 2 ] || fail "not two records"
-grep -q '2 kept' "$folder/said" || fail "records were not kept"
+run 0 "${compared[@]}" --json
+[ "$(grep -c '"software"' "$folder/said")" -eq 2 ] || fail "not two records"
+says '2 kept'
 
 # What limits the simulation reaches it.
 run 2 compare "${small[@]}" --systems sc24-baseline --output "$folder/limited" --fidelity simulated \
@@ -38,9 +33,6 @@ mkdir "$folder/other"
 sed 's/usual = 2/usual = 4/' "${FOURFOLD_SOURCE_DIR:?}/systems/pytorch-fsdp.toml" >"$folder/other/pytorch-fsdp.toml"
 run 2 compare "${small[@]}" --systems "pytorch-fsdp,$folder/other/pytorch-fsdp.toml"
 says "is another system called pytorch-fsdp; copy it to a file of another name"
-# Chunks without their order: said as such, not as grids that do not fit.
-run 1 project "${small[@]}" --chunks 2
-says "several are for --order interleaved"
 # An order drawn: what only one kind of picture takes.
 run 2 show order --stages 4 --micro-batches 8 --batch-tokens 55
 says "without --platform all layers are drawn alike"

@@ -37,4 +37,12 @@ inline void write_content(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
+// What is read of a file with that content.
+template <typename Read>
+auto read_from(const std::string& content, const Read& read, const std::string& name = "c.toml") {
+  const TemporaryFolder folder;
+  write_content(folder.file(name), content);
+  return read(folder.file(name));
+}
+
 }  // namespace fourfold::tests

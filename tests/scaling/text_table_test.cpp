@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <stdexcept>
 
 #include "tests/drawn_steps.hpp"
 
@@ -45,23 +46,13 @@ TEST(TextTables, AColumnInWhichNothingIsSaidIsLeftOut) {
 }
 
 TEST(TextTables, APageHasNoMoreThanItsColumnsAndNamesWhatIsLeftOut) {
-  const std::string page = format(wide_table());
+  const std::string page = format(wide_table()), whole = format(wide_table(), Width::whole);
 
   EXPECT_LE(widest_line(page), page_width);
   EXPECT_THAT(page, HasSubstr("Left out to fit the page: first to go, micro-batches, stays; "));
   EXPECT_THAT(page, HasSubstr("kept"));
-}
-
-TEST(TextTables, ATextInTheLastColumnGoesOnBelowItself) {
-  std::string text;
-  for (int i = 0; i < 60; ++i) text += "word ";
-  const TextTable table{{{"name", ""}, {"source", "", Align::left}}, {{"a", text}, {"b", "short"}}};
-
-  const std::string page = format(table);
-
-  EXPECT_LE(widest_line(page), page_width);
-  EXPECT_THAT(page, HasSubstr("\n      word word"));
-  EXPECT_THAT(page, HasSubstr("\n   b  short\n"));
+  EXPECT_EQ(widest_line(whole), 6u * 30 + 5 * 2);
+  EXPECT_THAT(whole, Not(HasSubstr("Left out")));
 }
 
 // Of drawn columns of texts: a page holds them, and each cell still has its words in their order.
@@ -129,11 +120,17 @@ TEST(TextTables, WordsThatAreTooLongGoOnBelowThemselves) {
   }
 }
 
-TEST(TextTables, WideOnesHaveAllColumns) {
-  const std::string text = format(wide_table(), Width::whole);
-
-  EXPECT_EQ(widest_line(text), 6u * 30 + 5 * 2);
-  EXPECT_THAT(text, Not(HasSubstr("Left out")));
+TEST(TextTables, AlignLettersOfSeveralBytesAndDropTrailingBlanks) {
+  EXPECT_EQ(format({{{"name", "", Align::left}, {"value", "s"}},
+                    {{"a", "1.00"}, {}, {"für", "12.50"}, {"longer", ""}}}),
+            "name    value\n"
+            "            s\n"
+            "-------------\n"
+            "a        1.00\n"
+            "-------------\n"
+            "für     12.50\n"
+            "longer\n");
+  EXPECT_THROW(format({{{"a", ""}, {"b", ""}}, {{"1"}}}), std::logic_error);
 }
 
 }  // namespace

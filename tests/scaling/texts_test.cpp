@@ -1,10 +1,10 @@
 // What people and programs get of a record whose numbers are all different: a number in the wrong
 // place shows. It is long because every text has its made-up numbers beside it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -12,7 +12,6 @@
 #include "scaling/records/record_json.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/study/study_table.hpp"
-#include "scaling/text/collective_table.hpp"
 #include "scaling/text/detail_text.hpp"
 #include "scaling/text/explanation_text.hpp"
 #include "scaling/text/point_text.hpp"
@@ -20,6 +19,7 @@
 #include "scaling/words/throughput_text.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/said_entries.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -42,182 +42,78 @@ Record distinct_record() {
   return record;
 }
 
-// Three stages, whose messages have channels of their own.
-Record pipeline_record() {
-  Record record = distinct_record();
-  record.point.grid = ProcessGrid(2, 8, 32, 8, 2);
-  record.point.options.order = PipelineOrder::interleaved;
-  record.point.options.chunks = 3;
-  record.point.options.zero = 1;
-  record.point.options.sequence_parallel = true;
-  record.point.options.overlap.messages = false;
-  record.point.options.recompute = Recompute::none;
-  record.point.options.precision = Precision::fp32;  // gradients, too
-  record.point.options.grad_reduce_precision_z = Precision::fp32;
-  record.point.what_ifs = {};
-  record.uniform.reset();
-  record.outcome.channels.push_back(forward_from(0, 2));
-  record.outcome.channels.push_back(backward_from(1));
-  record.outcome.exposed.insert(record.outcome.exposed.end(), {{0.375}, {0.625}});
-  record.outcome.busy.insert(record.outcome.busy.end(), {{0.4375}, {0.6875}});
-  record.sent.insert(record.sent.end(), {{6.5e9}, {7.25e9}});
-  record.replay->outcome = record.outcome;
-  record.best_grids[0].grid = record.point.grid;
-  record.verdict = "capped";
-  record.tau.reset();
-  record.regret.reset();
-  record.left_out = 0;
-  return record;
-}
-
-// Without the options, of which later ones are not to appear here.
-std::string golden_json(const Record& record) {
-  nlohmann::json json = nlohmann::json::parse(to_json(record));
-  json["point"].erase("options");
-  return json.dump(1) + '\n';
-}
-
-Record estimated_record() {
-  Record record = distinct_record();
-  record.fidelity = Fidelity::estimated;
-  record.point.what_ifs = {};
-  record.point.scales.clear();
-  record.point.options.overlap = {false, false, false, false};
-  record.uniform.reset();
-  record.simulated.clear();
-  record.verdict.clear();
-  record.replay.reset();
-  record.memory_by_stage.clear();
-  return record;
-}
-
 // Each number where its key says, of a record in which no number stands twice.
 TEST(Texts, OfARecordAsJsonSayEachNumberByItsName) {
   const Record record = distinct_record();
   const nlohmann::json json = nlohmann::json::parse(to_json(record));
-  for (const auto& [place, value] : std::vector<std::pair<const char*, nlohmann::json>>{
-           {"/advertised_peak_flop_per_s", 191.5e12},
-           {"/empirical_peak_flop_per_s", 125e12},
-           {"/devices", 8192},
-           {"/error_bar/low", -0.0625},
-           {"/error_bar/high", 0.5},
-           {"/error_bar/low_s", 20.0 * (1.0 - 0.0625)},
-           {"/error_bar/high_s", 20.0 * 1.5},
-           {"/error_bar/runs", 12},
-           {"/error_bar/sources", 4},
-           {"/error_bar/pairs", 40},
-           {"/error_bar/tie_below", 0.03},
-           {"/error_bar/runs_least", -0.125},
-           {"/error_bar/runs_most", 0.75},
-           {"/error_bar/widened_by", {"nodes"}},
-           {"/estimated_s", 16.0},
-           {"/executed_flop_per_device", 1.5e15},
-           {"/fidelity", "simulated"},
-           {"/key", "0123456789abcdef"},
-           {"/memory_B", 30.25e9},
-           {"/memory_limit_B", 54.4e9},
-           {"/memory_by_role_B/activations", 15.25e9},
-           {"/memory_by_role_B/gathered weights", 3e9},
-           {"/memory_by_role_B/gradients", 4e9},
-           {"/memory_by_role_B/optimizer state", 6e9},
-           {"/memory_by_role_B/parameters", 2e9},
-           {"/memory_by_stage_B", {11e9, 12e9, 13e9}},
-           {"/model_flop", 1e19},
-           {"/outcome/total_s", 20.0},
-           {"/outcome/compute_s", 15.0},
-           {"/outcome/bubble_s", 0.125},
-           {"/outcome/exposed_s/x", 1.0},
-           {"/outcome/exposed_s/z_gather", 2.0},
-           {"/outcome/busy_s/x", 2.0},
-           {"/outcome/busy_s/z_gather", 9.0},
-           {"/search/kendall_tau", 0.75},
-           {"/search/top1_regret", 0.0625},
-           {"/provenance/seed", 12},
-           {"/point/scales/nodes", 0.5}}) {
-    const nlohmann::json::json_pointer pointer(place);
-    ASSERT_TRUE(json.contains(pointer)) << place;
-    EXPECT_EQ(json[pointer], value) << place;
-  }
+  EXPECT_EQ(to_json(record_from_json(to_json(record))), to_json(record));
+  expect_says(json, nlohmann::json::parse(R"({
+    "advertised_peak_flop_per_s": 191.5e12, "empirical_peak_flop_per_s": 125e12, "devices": 8192,
+    "error_bar": {"low": -0.0625, "high": 0.5, "low_s": 18.75, "high_s": 30.0, "runs": 12,
+                  "sources": 4, "pairs": 40, "tie_below": 0.03, "runs_least": -0.125,
+                  "runs_most": 0.75, "widened_by": ["nodes"]},
+    "estimated_s": 16.0, "without_what_ifs_s": 19.5, "executed_flop_per_device": 1.5e15,
+    "fidelity": "simulated", "key": "0123456789abcdef", "model_flop": 1e19,
+    "memory_B": 30.25e9, "memory_limit_B": 54.4e9, "memory_by_stage_B": [11e9, 12e9, 13e9],
+    "memory_by_role_B": {"activations": 15.25e9, "gathered weights": 3e9, "gradients": 4e9,
+                         "optimizer state": 6e9, "parameters": 2e9},
+    "outcome": {"total_s": 20.0, "compute_s": 15.0, "bubble_s": 0.125,
+                "exposed_s": {"x": 1.0, "z_gather": 2.0}, "busy_s": {"x": 2.0, "z_gather": 9.0}},
+    "search": {"kendall_tau": 0.75, "top1_regret": 0.0625, "tried": 100, "feasible": 60,
+               "left_out_at_work_limit": 7, "verdict": "settled",
+               "rejected": {"memory": 30, "heads": 10},
+               "paper_choice": {"grid": "1x8x64x16", "micro_batches": 4, "estimated_s": 21.0,
+                                "simulated_s": 22.0, "paper_communication_s": 2.25}},
+    "provenance": {"seed": 12, "host": "vm", "cpu": "AMD EPYC"},
+    "point": {"scales": {"nodes": 0.5}}})"));
   // Tokens of a step a second, and what follows of it.
   const auto tokens = static_cast<double>(record.point.global_batch * record.point.model.sequence);
-  const nlohmann::json& throughput = json["throughput"];
-  EXPECT_NEAR(throughput["tokens_per_s"].get<double>() / (tokens / 20.0), 1.0, 1e-9);
-  EXPECT_NEAR(throughput["tokens_per_s_per_device"].get<double>() / (tokens / 20.0 / 8192.0), 1.0,
-              1e-9);
-  EXPECT_NEAR(
-      throughput["days_per_trillion_tokens"].get<double>() / (1e12 * 20.0 / tokens / 86'400.0), 1.0,
-      1e-9);
-}
-
-TEST(Texts, RecordsComeBackFromJsonFieldByField) {
-  for (const Record& record : {distinct_record(), pipeline_record(), estimated_record()}) {
-    const Record again = record_from_json(to_json(record));
-
-    EXPECT_EQ(golden_json(again), golden_json(record));
-    EXPECT_EQ(again.left_out, record.left_out);
-    EXPECT_EQ(again.tried, record.tried);
-    EXPECT_EQ(again.feasible, record.feasible);
-    EXPECT_EQ(again.memory_limit, record.memory_limit);
-    EXPECT_EQ(again.memory, record.memory);
-    EXPECT_EQ(again.memory_by_stage, record.memory_by_stage);
-    EXPECT_EQ(again.outcome.bubble, record.outcome.bubble);
-    EXPECT_EQ(again.paper_choice.paper, record.paper_choice.paper);
-    EXPECT_EQ(again.paper_choice.grid, record.paper_choice.grid);
-    EXPECT_EQ(again.simulated.size(), record.simulated.size());
-    EXPECT_EQ(again.tau, record.tau);
-    EXPECT_EQ(again.regret, record.regret);
-    EXPECT_EQ(again.uniform, record.uniform);
-    EXPECT_EQ(again.executed.value, record.executed.value);
-    EXPECT_EQ(again.advertised_peak.value, record.advertised_peak.value);
-    EXPECT_EQ(again.empirical_peak.value, record.empirical_peak.value);
-    EXPECT_EQ(again.provenance.host, record.provenance.host);
-    EXPECT_EQ(again.provenance.cpu, record.provenance.cpu);
-    EXPECT_EQ(again.provenance.seed, record.provenance.seed);
-    EXPECT_EQ(again.point.options, record.point.options);
-    EXPECT_EQ(again.point.what_ifs, record.point.what_ifs);
-    EXPECT_EQ(again.point.scales, record.point.scales);
-    EXPECT_EQ(again.replay.has_value(), record.replay.has_value());
+  for (const auto& [key, value] : {std::pair{"tokens_per_s", tokens / 20.0},
+                                   {"tokens_per_s_per_device", tokens / 20.0 / 8192.0},
+                                   {"days_per_trillion_tokens", 1e12 * 20.0 / tokens / 86'400.0}}) {
+    EXPECT_NEAR(json["throughput"][key].get<double>() / value, 1.0, 1e-9) << key;
   }
 }
 
-// Half of any number that was found changes what is said of the point or of the search.
+// Another number anywhere changes what is said of the point or of the search.
 TEST(Texts, OfAPointAndItsSearchSayEveryNumber) {
   const Record record = distinct_record();
   const std::string point = point_text(record), search = search_text(record);
-  const auto expect_said = [&](const char* what, const std::function<void(Record&)>& change) {
+  std::vector<std::pair<const char*, std::function<void(Record&)>>> changes{
+      {"the step", [](Record& r) { r.outcome.total *= 0.5; }},
+      {"compute", [](Record& r) { r.outcome.compute *= 0.5; }},
+      {"the estimate", [](Record& r) { r.estimated *= 0.5; }},
+      {"memory", [](Record& r) { r.memory *= 0.5; }},
+      {"its limit", [](Record& r) { r.memory_limit *= 0.5; }},
+      {"caches", [](Record& r) { r.memory_by_role[static_cast<int>(Role::cache)] = {1e9}; }},
+      {"flops", [](Record& r) { r.model_flops *= 0.5; }},
+      {"the advertised peak", [](Record& r) { r.advertised_peak *= 0.5; }},
+      {"the empirical peak", [](Record& r) { r.empirical_peak *= 0.5; }},
+      {"tried", [](Record& r) { r.tried /= 2; }},
+      {"left out", [](Record& r) { r.left_out = 3; }},
+      {"tau", [](Record& r) { r.tau = *r.tau / 2; }},
+      {"regret", [](Record& r) { r.regret = *r.regret / 2; }},
+      {"the verdict", [](Record& r) { r.verdict = "exhausted"; }},
+      {"the bar", [](Record& r) { r.bar->high /= 2; }},
+      {"its runs", [](Record& r) { r.bar->runs /= 2; }},
+      {"the paper's choice", [](Record& r) { r.paper_choice.grid = ProcessGrid(2, 2, 2, 2); }},
+      {"what if", [](Record& r) { r.point.scales["nodes"] = 0.25; }},
+      {"slow devices", [](Record& r) { r.point.what_ifs.slow_devices.speed = 0.125; }}};
+  for (std::size_t c = 0; c < record.outcome.exposed.size(); ++c) {
+    changes.emplace_back("exposed", [=](Record& r) { r.outcome.exposed[c] *= 0.5; });
+  }
+  for (const Role role : roles_in(record.memory_by_role)) {
+    changes.emplace_back(name(role),
+                         [=](Record& r) { r.memory_by_role[static_cast<int>(role)] *= 0.5; });
+  }
+  for (std::size_t i = 0; i < record.best_grids.size(); ++i) {
+    changes.emplace_back("a grid", [=](Record& r) { r.best_grids[i].estimated *= 0.5; });
+  }
+  for (const auto& [what, change] : changes) {
     Record other = record;
     change(other);
     EXPECT_TRUE(point_text(other) != point || search_text(other) != search) << what;
-  };
-  expect_said("the step", [](Record& r) { r.outcome.total *= 0.5; });
-  expect_said("compute", [](Record& r) { r.outcome.compute *= 0.5; });
-  for (std::size_t c = 0; c < record.outcome.exposed.size(); ++c) {
-    expect_said("exposed", [=](Record& r) { r.outcome.exposed[c] *= 0.5; });
   }
-  expect_said("the estimate", [](Record& r) { r.estimated *= 0.5; });
-  expect_said("memory", [](Record& r) { r.memory *= 0.5; });
-  expect_said("its limit", [](Record& r) { r.memory_limit *= 0.5; });
-  for (Role role : roles_in(record.memory_by_role)) {
-    expect_said(name(role), [=](Record& r) { r.memory_by_role[static_cast<int>(role)] *= 0.5; });
-  }
-  expect_said("caches", [](Record& r) { r.memory_by_role[static_cast<int>(Role::cache)] = {1e9}; });
-  expect_said("flops", [](Record& r) { r.model_flops *= 0.5; });
-  expect_said("the advertised peak", [](Record& r) { r.advertised_peak *= 0.5; });
-  expect_said("the empirical peak", [](Record& r) { r.empirical_peak *= 0.5; });
-  expect_said("tried", [](Record& r) { r.tried /= 2; });
-  expect_said("left out", [](Record& r) { r.left_out = 3; });
-  expect_said("tau", [](Record& r) { r.tau = *r.tau / 2; });
-  expect_said("regret", [](Record& r) { r.regret = *r.regret / 2; });
-  expect_said("the verdict", [](Record& r) { r.verdict = "exhausted"; });
-  expect_said("the bar", [](Record& r) { r.bar->high /= 2; });
-  expect_said("its runs", [](Record& r) { r.bar->runs /= 2; });
-  for (std::size_t i = 0; i < record.best_grids.size(); ++i) {
-    expect_said("a grid", [=](Record& r) { r.best_grids[i].estimated *= 0.5; });
-  }
-  expect_said("the paper's choice",
-              [](Record& r) { r.paper_choice.grid = ProcessGrid(2, 2, 2, 2); });
-  expect_said("what if", [](Record& r) { r.point.scales["nodes"] = 0.25; });
-  expect_said("slow devices", [](Record& r) { r.point.what_ifs.slow_devices.speed = 0.125; });
 }
 
 // Beside the point stands what its what-ifs did.
@@ -238,7 +134,6 @@ TEST(Texts, OfAnEffectSayTheTimeWithAndWithoutIt) {
   EXPECT_NE(text_of(without), text_of(record));
 }
 
-// Turning an option turns the word that stands for it.
 TEST(Texts, OfRatesAreInTheUnitAskedForOrOneThatShowsThem) {
   EXPECT_EQ(rate_text({1.3815e18}, petaflops), "1381.5 Pflop/s");
   EXPECT_EQ(rate_text({1.5e14}, petaflops), "0.1 Pflop/s");
@@ -248,6 +143,7 @@ TEST(Texts, OfRatesAreInTheUnitAskedForOrOneThatShowsThem) {
   EXPECT_EQ(rate_text({5.5e10}, teraflops), "55.0 Gflop/s");
 }
 
+// Turning an option turns the word that stands for it.
 TEST(Texts, OfAPointSayEachOption) {
   const auto options_of = [](const StepOptions& options) {
     Record record = distinct_record();
@@ -257,49 +153,50 @@ TEST(Texts, OfAPointSayEachOption) {
     return text.substr(text.find("Options: "));
   };
   const std::string usual = options_of({});
-  const auto says = [&](void (*turn)(StepOptions&), const std::string& words) {
+  for (const auto& [words, turn] : std::vector<std::pair<const char*, void (*)(StepOptions&)>>{
+           {"overlap of all-reduce off", [](StepOptions& o) { o.overlap.all_reduce = false; }},
+           {"reduce-scatter off", [](StepOptions& o) { o.overlap.reduce_scatter = false; }},
+           {"all-gather off", [](StepOptions& o) { o.overlap.all_gather = false; }},
+           {"recompute's gathers off, across blocks on;",
+            [](StepOptions& o) { o.overlap.recompute_gather = false; }},
+           {"gathers on, across blocks off;",
+            [](StepOptions& o) { o.overlap.across_blocks = false; }},
+           {"recompute none;", [](StepOptions& o) { o.recompute = Recompute::none; }},
+           {"in-flight blocks 5;", [](StepOptions& o) { o.in_flight_blocks = 5; }},
+           {"weight gather keep;", [](StepOptions& o) { o.weight_gather = WeightGather::keep; }},
+           {"gradient reduction accumulated;",
+            [](StepOptions& o) { o.gradient_reduction = GradientReduction::accumulated; }},
+           {"data reduction beside-backward;",
+            [](StepOptions& o) { o.data_reduction = DataReduction::beside_backward; }},
+           {"fp32 throughout", [](StepOptions& o) { o.precision = Precision::fp32; }},
+           {"fp32 along z", [](StepOptions& o) { o.grad_reduce_precision_z = Precision::fp32; }},
+           {"bf16 along data",
+            [](StepOptions& o) { o.grad_reduce_precision_data = Precision::bf16; }},
+           {"ZeRO 2", [](StepOptions& o) { o.zero = 2; }},
+           {"sequence parallelism", [](StepOptions& o) { o.sequence_parallel = true; }},
+           {"recomputed", [](StepOptions& o) { o.offload_activations = true; }}}) {
     StepOptions options;
     turn(options);
     EXPECT_EQ(usual.find(words), std::string::npos) << words;
     EXPECT_NE(options_of(options).find(words), std::string::npos) << words;
-  };
-
-  says([](StepOptions& o) { o.overlap.all_reduce = false; }, "overlap of all-reduce off");
-  says([](StepOptions& o) { o.overlap.reduce_scatter = false; }, "reduce-scatter off");
-  says([](StepOptions& o) { o.overlap.all_gather = false; }, "all-gather off");
-  says([](StepOptions& o) { o.overlap.recompute_gather = false; }, "recompute's gathers off");
-  says([](StepOptions& o) { o.overlap.across_blocks = false; }, "gathers on, across blocks off;");
-  says([](StepOptions& o) { o.overlap.recompute_gather = false; },
-       "gathers off, across blocks on;");
-  says([](StepOptions& o) { o.recompute = Recompute::none; }, "recompute none;");
-  says([](StepOptions& o) { o.in_flight_blocks = 5; }, "in-flight blocks 5;");
-  says([](StepOptions& o) { o.weight_gather = WeightGather::keep; }, "weight gather keep;");
-  says([](StepOptions& o) { o.gradient_reduction = GradientReduction::accumulated; },
-       "gradient reduction accumulated;");
-  says([](StepOptions& o) { o.data_reduction = DataReduction::beside_backward; },
-       "data reduction beside-backward;");
-  says([](StepOptions& o) { o.precision = Precision::fp32; }, "fp32 throughout");
-  says([](StepOptions& o) { o.grad_reduce_precision_z = Precision::fp32; }, "fp32 along z");
-  says([](StepOptions& o) { o.grad_reduce_precision_data = Precision::bf16; }, "bf16 along data");
-  says([](StepOptions& o) { o.zero = 2; }, "ZeRO 2");
-  says([](StepOptions& o) { o.sequence_parallel = true; }, "sequence parallelism");
-  says([](StepOptions& o) { o.offload_activations = true; }, "recomputed");
+  }
 }
 
 TEST(Texts, OfWhatIsOnTheHostSayWhatItIs) {
   Record record = distinct_record();
   EXPECT_EQ(point_text(record).find("On the host"), std::string::npos);
   record.memory_on_host = {2.5e9};
-  const auto says = [&](std::int64_t bucket, bool inputs, const std::string& what) {
+  for (const auto& [bucket, inputs, what] :
+       {std::tuple{1000, false, "optimizer state"},
+        {0, true, "inputs of blocks"},
+        {1000, true, "optimizer state and inputs of blocks"}}) {
     record.point.options = {};
     record.point.options.offload_bucket = bucket;
     record.point.options.offload_activations = inputs;
-    EXPECT_NE(point_text(record).find("On the host: 2.5 GB of " + what + " a device."),
+    const std::string text = point_text(record);
+    EXPECT_NE(text.find(fmt::format("On the host: 2.5 GB of {} a device.", what)),
               std::string::npos);
-  };
-  says(1000, false, "optimizer state");
-  says(0, true, "inputs of blocks");
-  says(1000, true, "optimizer state and inputs of blocks");
+  }
 }
 
 TEST(Texts, OfAStudyNameTheUnitOfItsRates) {
@@ -375,51 +272,45 @@ TEST(Texts, OfExplanationsSayWhatWasFound) {
     const nlohmann::json json = json_of(one);
     const std::string text = explanation_text(one);
     const double total = one.outcome.total.value;
-    EXPECT_EQ(number(json["total_s"]), total);
+    expect_says(json, {{"total_s", total}, {"verdict", one.verdict()}});
     double path = 0.0;
     for (const auto& item : json["critical_path_s"].items()) path += number(item.value());
     EXPECT_NEAR(path / total, 1.0, 1e-9);
     for (const auto& [part, time] : one.parts()) {
       EXPECT_EQ(number(json["critical_path_s"][part]), time.value) << part;
-      if (time.value > 0.001 * total) {
-        EXPECT_NE(text.find(part), std::string::npos) << part;
-      }
+      EXPECT_TRUE(time.value < 0.001 * total || text.find(part) != std::string::npos) << part;
     }
+    EXPECT_EQ(json["lanes"].size(), one.outcome.channels.size());
     for (std::size_t c = 0; c < one.channels.size(); ++c) {
       const ChannelUse& use = one.channels[c];
       if (use.collectives == 0) continue;
       const std::string lane = name(one.outcome.channels[c]);
-      const nlohmann::json& said = json["lanes"][lane];
-      EXPECT_EQ(number(said["exposed_s"]), use.exposed.value) << lane;
-      EXPECT_EQ(number(said["hidden_s"]), use.hidden.value) << lane;
-      EXPECT_EQ(number(said["in_flight_s"]), use.busy.value) << lane;
-      EXPECT_EQ(number(said["latency_s"]), use.latency.value) << lane;
-      EXPECT_EQ(number(said["waiting_for_devices_s"]), use.waiting.value) << lane;
-      EXPECT_EQ(number(said["sent_on_wire_B_per_device"]), use.sent.value) << lane;
-      EXPECT_EQ(said["members"], use.members) << lane;
-      EXPECT_EQ(said["collectives_per_device"], use.collectives) << lane;
+      expect_says(json["lanes"][lane], {{"exposed_s", use.exposed.value},
+                                        {"hidden_s", use.hidden.value},
+                                        {"in_flight_s", use.busy.value},
+                                        {"latency_s", use.latency.value},
+                                        {"waiting_for_devices_s", use.waiting.value},
+                                        {"sent_on_wire_B_per_device", use.sent.value},
+                                        {"members", use.members},
+                                        {"collectives_per_device", use.collectives}});
       EXPECT_NE(text.find("\n" + lane + " "), std::string::npos) << lane;
     }
     ASSERT_EQ(json["collectives"].size(), one.collectives.size());
     for (std::size_t i = 0; i < one.collectives.size(); ++i) {
       const CollectiveUse& use = one.collectives[i];
-      const nlohmann::json& said = json["collectives"][i];
-      EXPECT_EQ(said["kind"], name(use.kind));
-      EXPECT_EQ(said["algorithm"], name(use.algorithm));
-      EXPECT_EQ(number(said["buffer_B"]), use.buffer.value);
-      EXPECT_EQ(said["count_per_device"], use.count);
-      EXPECT_EQ(number(said["each_s"]), use.each.value);
-      EXPECT_EQ(number(said["all_s"]), use.all().value);
-      EXPECT_EQ(number(said["latency_share"]), use.latency_share);
-      EXPECT_EQ(number(said["bus_bandwidth_B_per_s"]), use.bus_bandwidth.value);
-      EXPECT_EQ(said["names"], nlohmann::json(use.names));
+      expect_says(json["collectives"][i], {{"kind", name(use.kind)},
+                                           {"algorithm", name(use.algorithm)},
+                                           {"buffer_B", use.buffer.value},
+                                           {"count_per_device", use.count},
+                                           {"each_s", use.each.value},
+                                           {"all_s", use.all().value},
+                                           {"latency_share", use.latency_share},
+                                           {"bus_bandwidth_B_per_s", use.bus_bandwidth.value},
+                                           {"names", use.names}});
     }
     for (const Ideal& ideal : one.ideals) {
-      EXPECT_EQ(number(json["ideals"][ideal.key]["step_s"]), ideal.time.value) << ideal.key;
-      EXPECT_EQ(json["ideals"][ideal.key]["by"], ideal.by) << ideal.key;
+      expect_says(json["ideals"][ideal.key], {{"step_s", ideal.time.value}, {"by", ideal.by}});
     }
-    EXPECT_EQ(json["verdict"], one.verdict());
-    EXPECT_EQ(json["lanes"].size(), one.outcome.channels.size());
   }
 }
 
@@ -453,40 +344,6 @@ TEST(Texts, OfASimulatedExplanationAreTheGoldenOnes) {
   const Explanation explanation = explain_step(point, platform, simulated);
 
   expect_golden("explanation_simulated.txt", explanation_text(explanation));
-}
-
-// Of each collective and buffer one variant is the library's choice; more bytes take no less.
-TEST(Texts, OfCollectivesNameOneChoice) {
-  for (const auto& [machine, devices, stride] : {std::tuple{"frontier", 8, 1},
-                                                 {"frontier", 64, 8},
-                                                 {"alps", 64, 1},
-                                                 {"perlmutter", 32, 2},
-                                                 {"dgx-h100", 128, 1},
-                                                 {"summit", 24, 3},
-                                                 {"crossbar", 16, 1},
-                                                 {"selene", 64, 4}}) {
-    SCOPED_TRACE(machine);
-    const CollectiveTable table = collective_table(read_platform(machine), devices, stride);
-    EXPECT_NE(collective_text(table).find(std::to_string(devices)), std::string::npos);
-    std::map<std::pair<std::string, double>, double> fastest, chosen;
-    std::map<std::string, double> before;
-    const nlohmann::json json = nlohmann::json::parse(collective_json(table));
-    for (const nlohmann::json& one : json["collectives"]) {
-      if (one.contains("refusal")) continue;
-      const auto kind = one["collective"].get<std::string>();
-      const double bytes = number(one["buffer_bytes"]), time = number(one["time_us"]);
-      const std::string way = kind + one["variant"].get<std::string>();
-      EXPECT_GE(time, before[way] * (1.0 - 1e-9)) << way << " of " << bytes;
-      before[way] = time;
-      double& best = fastest.try_emplace({kind, bytes}, time).first->second;
-      best = std::min(best, time);
-      if (!one["automatic"].get<bool>()) continue;
-      EXPECT_TRUE(chosen.try_emplace({kind, bytes}, time).second) << way << " is chosen besides";
-    }
-    EXPECT_EQ(chosen.size(), fastest.size());
-    for (const auto& [of, time] : chosen) EXPECT_GE(time, fastest.at(of));
-    EXPECT_GT(chosen.size(), 5U);
-  }
 }
 
 // A grid ties that is behind the best by less than the bar tells apart, and none that is further

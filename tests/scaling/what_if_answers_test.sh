@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # What-ifs mean what they say: the answer without, the answer with, their difference and whether it is
-# within the tie are those of two questions asked apart; a solved factor gives the step it was solved for;
-# the cause that is scaled is the cause that is named.
+# within the tie are those of two questions asked apart; a solved factor gives the step it was solved for.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
 machines=$FOURFOLD_SOURCE_DIR/tests/machines
@@ -37,31 +36,18 @@ text --platform "$machines/fat-tree-2.toml" --grid 2x1x1x1 --fidelity estimated 
   grep -q "Nothing changes: .* What limits, by what twice as fast would give: devices" ||
   fail "what changes nothing does not say what limits"
 
-# One slow device is no worse than all slow, and all slow is a machine at that speed.
-dragonfly=(--platform "$machines/dragonfly.toml" --grid 2x1x4x2 --micro-batches 2)
-answer all "${dragonfly[@]}" --slow-devices 100%:0.5
-answer one "${dragonfly[@]}" --slow-devices 1:0.5
-answer several "${dragonfly[@]}" --slow-devices 1:0.5+25%:0.9
-answer rates "${dragonfly[@]}" --scale devices=0.5
-# Other jobs, sound, degraded and gone links of a job over nodes.
+# Other jobs, and a node that is lost, of a job over nodes.
 over=(--platform "$machines/dragonfly.toml" --grid 2x1x4x8 --micro-batches 1)
 answer sound "${over[@]}"
-for left in 0.9 0.3 0.01; do answer "left-$left" "${over[@]}" --degrade "nic:0.0=$left"; done
 answer gone "${over[@]}" --fail nic:0.0
 answer others "${over[@]}" --background local=60%
 answer replaced "${over[@]}" --lost-node 1=replaced
 answer smaller "${over[@]}" --lost-node 1=without
-python3 - <<'PYTHON' || fail "what-ifs of devices and links are not in their order"
+python3 - <<'PYTHON' || fail "what-ifs of links and nodes are not what they should be"
 import json
 read = lambda name: json.load(open(name + ".json"))
 step = lambda name: read(name)["outcome"]["total_s"]
-assert abs(step("all") / step("rates") - 1) < 2e-3, (step("all"), step("rates"))
-assert read("one")["what_if"]["without_s"] <= step("one") <= step("several") * 1.001
-assert step("several") <= step("all") * 1.001
-order = ["sound", "left-0.9", "left-0.3", "left-0.01", "gone"]
-for better, worse in zip(order, order[1:]):
-    assert step(better) <= step(worse) * 1.001, (better, step(better), worse, step(worse))
-assert step("sound") <= step("others")
+assert step("sound") < step("gone") and step("sound") <= step("others")
 lost = read("smaller")
 assert lost["devices"] < read("replaced")["devices"] == read("sound")["devices"]
 assert lost["what_if"]["tokens_per_s_with"] < lost["what_if"]["tokens_per_s_without"]
@@ -72,32 +58,16 @@ assert abs(lost["what_if"]["without_s"] / (step("sound") * part) - 1) < 1e-12
 PYTHON
 
 # How fast must it be? The factor gives that step.
-for part in nics devices; do
-  for fidelity in estimated simulated; do
-    answer plain "${over[@]}" --fidelity $fidelity
-    target=$(python3 -c "import json; print('%.5g' % (0.97 * json.load(open('plain.json'))['outcome']['total_s']))")
-    if ! "$fourfold" project --model gpt2-355m --batch-tokens 524288 --json "${over[@]}" --fidelity $fidelity \
-      --scale "$part=?" --step-seconds "$target" >solved.json 2>err; then
-      grep -q "no factor on $part gives a step of" err || fail "$part for $target s: $(cat err)"
-      continue
-    fi
-    python3 - "$part" "$target" <<'PYTHON' || fail "the factor of $part does not give $target s ($fidelity)"
+target=$(python3 -c "import json; print('%.5g' % (0.97 * json.load(open('sound.json'))['outcome']['total_s']))")
+answer solved "${over[@]}" --scale "devices=?" --step-seconds "$target"
+python3 - "$target" <<'PYTHON' || fail "the factor does not give $target s"
 import json, sys
 solved = json.load(open("solved.json"))
-assert solved["needed"]["key"] == sys.argv[1] and solved["needed"]["factor"] > 1.0
-assert abs(solved["outcome"]["total_s"] / float(sys.argv[2]) - 1) < 5e-3, solved["outcome"]["total_s"]
+assert solved["needed"]["key"] == "devices" and solved["needed"]["factor"] > 1.0
+assert abs(solved["outcome"]["total_s"] / float(sys.argv[1]) - 1) < 5e-3, solved["outcome"]["total_s"]
 PYTHON
-  done
-done
-refused() {
-  local sentence=$1
-  shift
-  if "$fourfold" project --model gpt2-355m --batch-tokens 524288 "$@" >out 2>err </dev/null; then fail "$* is taken"; fi
-  grep -qF -- "$sentence" err || fail "$* does not say '$sentence': $(cat err)"
-}
-refused "add --step-seconds" "${over[@]}" --scale nics=?
-refused "no --scale KEY=? asks" "${over[@]}" --step-seconds 3
-refused "is neither NODE=replaced nor NODE=without" "${over[@]}" --lost-node 3
-refused "is no KIND=PERCENT%" "${over[@]}" --background nic=30%
-refused "less than one" "${dragonfly[@]}" --slow-devices 1%:0.5
+run 2 project --model gpt2-355m --batch-tokens 524288 "${over[@]}" --scale nics=?
+says "add --step-seconds"
+run 2 project --model gpt2-355m --batch-tokens 524288 "${tree[@]}" --slow-devices 1%:0.5
+says "less than one"
 echo "what-ifs mean what they say"

@@ -34,10 +34,11 @@ points = [{ devices = 16, model = "gpt-5b" }]
 )";
 
 std::string refusal(const std::string& list) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("nodes.txt");
-  write_content(path, list);
-  return tests::refusal<std::runtime_error>([&] { read_placement_list(path, "node", 100); });
+  return tests::refusal<std::runtime_error>([&] {
+    read_from(
+        list, [](const std::string& path) { return read_placement_list(path, "node", 100); },
+        "nodes.txt");
+  });
 }
 
 TEST(PlacementList, KeepsTheOrderOfItsLines) {
@@ -100,22 +101,21 @@ TEST(PlacementList, MayNameHostsAsSchedulersDo) {
 }
 
 TEST(PlacementList, RefusesWithTheLine) {
-  EXPECT_THAT(refusal("1\ntwo\n"), HasSubstr("nodes.txt, line 2: 'two' is no node number"));
-  EXPECT_THAT(refusal("1\n2 3\n"), HasSubstr("line 2: '2 3'"));
-  EXPECT_THAT(refusal("1\n\n100\n"), HasSubstr("line 3: there is no node 100; the machine has 0"));
-  EXPECT_THAT(refusal("-1\n"), HasSubstr("line 1: there is no node -1"));
-  EXPECT_THAT(refusal("5\n6\n5\n"), HasSubstr("line 3: node 5 stands in line 1 already"));
-  EXPECT_THAT(refusal("# nothing\n"), HasSubstr("the list is empty"));
-  EXPECT_THROW(read_placement_list("nowhere.txt", "node", 10), std::runtime_error);
+  for (const auto& [list, why] :
+       {std::pair{"1\ntwo\n", "nodes.txt, line 2: 'two' is no node number"},
+        {"1\n2 3\n", "line 2: '2 3'"},
+        {"1\n\n100\n", "line 3: there is no node 100; the machine has 0"},
+        {"-1\n", "line 1: there is no node -1"},
+        {"5\n6\n5\n", "line 3: node 5 stands in line 1 already"},
+        {"# nothing\n", "the list is empty"}}) {
+    EXPECT_THAT(refusal(list), HasSubstr(why));
+  }
 }
 
 TEST(CampaignWhatIfs, AMachineSaysMoreThanTheCampaign) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("small.toml");
-  write_content(path, std::string(campaign_start) +
-                          "what_if = { slow_devices = \"1:0.5\", jitter = \"3%\" }\n");
-
-  const Campaign campaign = read_campaign(path);
+  const Campaign campaign = read_from(
+      std::string(campaign_start) + "what_if = { slow_devices = \"1:0.5\", jitter = \"3%\" }\n",
+      [](const std::string& path) { return read_campaign(path); });
 
   ASSERT_EQ(campaign.questions.size(), 2u);
   EXPECT_EQ(campaign.questions[0].what_ifs.jitter_percent, 1.0);
