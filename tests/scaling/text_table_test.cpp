@@ -122,14 +122,14 @@ TEST(TextTables, WordsThatAreTooLongGoOnBelowThemselves) {
 
 TEST(TextTables, AlignLettersOfSeveralBytesAndDropTrailingBlanks) {
   EXPECT_EQ(format({{{"name", "", Align::left}, {"value", "s"}},
-                    {{"a", "1.00"}, {}, {"für", "12.50"}, {"longer", ""}}}),
+                    {{"a", "1.00"}, {}, {"für", "12.50"}, {"länger", ""}}}),
             "name    value\n"
             "            s\n"
             "-------------\n"
             "a        1.00\n"
             "-------------\n"
             "für     12.50\n"
-            "longer\n");
+            "länger\n");
   EXPECT_THROW(format({{{"a", ""}, {"b", ""}}, {{"1"}}}), std::logic_error);
 }
 
