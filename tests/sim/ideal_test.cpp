@@ -41,70 +41,26 @@ TEST(Ideal, ProductsAtAPeakTakeTheirFlopsAtThatRate) {
   EXPECT_NEAR(real - advertised, flops / 50e12 - flops / 200e12, 1e-9 * real);
 }
 
-TEST(Ideal, ProductsAtAPeakPayNoPenaltyForTheirLayout) {
-  const Point point = one_device();
-  Platform platform = flat_rate();
-  const double plain = estimate_step(lower(point, platform, IdealPart::gemm_empirical)).total.value;
-  platform.processor.layout_penalty_nt = 1.5;
-  platform.processor.layout_penalty_tn = 2.0;
-
-  const double ideal = estimate_step(lower(point, platform, IdealPart::gemm_empirical)).total.value;
-
-  EXPECT_EQ(ideal, plain);
-}
-
-TEST(Ideal, ProductsAtAPeakForgetWhatWasMeasuredOneByOne) {
-  const Point point = one_device();
-  Platform platform = flat_rate();
-  const double plain =
-      estimate_step(lower(point, platform, IdealPart::gemm_advertised)).total.value;
-  platform.processor.products.fill({{1.0}, {1.0}, {1.0}, {{10e12}}});
-
-  const double ideal =
-      estimate_step(lower(point, platform, IdealPart::gemm_advertised)).total.value;
-
-  EXPECT_GT(estimate_step(lower(point, platform)).total.value, 2.0 * plain);
-  EXPECT_EQ(ideal, plain);
-}
-
-// Products of the heads of unfused attention, which fill a device in tiles, at a peak do not.
-TEST(Ideal, ProductsAtAPeakForgetTheTilesThatTheyWereDoneIn) {
+// Penalties for layouts, what was measured one by one, and tiles, in which the products of the
+// heads of unfused attention fill a device.
+TEST(Ideal, ProductsAtAPeakForgetWhatHeldThemUp) {
   Point point = one_device();
   point.options.attention = AttentionKernel::unfused;
-  Platform platform = flat_rate();
-  for (IdealPart part : {IdealPart::gemm_empirical, IdealPart::gemm_advertised}) {
-    platform.processor.tiles.reset();
-    const double plain = estimate_step(lower(point, platform, part)).total.value;
-    const double real = estimate_step(lower(point, platform)).total.value;
-    platform.processor.tiles = ProductTiles{.units = 100};
-
-    const double ideal = estimate_step(lower(point, platform, part)).total.value;
-
-    EXPECT_EQ(ideal, plain) << name(part);
-    EXPECT_NE(estimate_step(lower(point, platform)).total.value, real) << name(part);
+  const Platform plain = flat_rate();
+  Platform penalties = plain, measured = plain, tiles = plain;
+  penalties.processor.layout_penalty_nt = 1.5;
+  penalties.processor.layout_penalty_tn = 2.0;
+  measured.processor.products.fill({{1.0}, {1.0}, {1.0}, {{10e12}}});
+  tiles.processor.tiles = ProductTiles{.units = 100};
+  const auto seconds = [&](const Platform& platform, IdealPart part) {
+    return estimate_step(lower(point, platform, part)).total.value;
+  };
+  for (const Platform& held_up : {penalties, measured, tiles}) {
+    EXPECT_NE(seconds(held_up, IdealPart::none), seconds(plain, IdealPart::none));
+    for (IdealPart part : {IdealPart::gemm_empirical, IdealPart::gemm_advertised}) {
+      EXPECT_EQ(seconds(held_up, part), seconds(plain, part)) << name(part);
+    }
   }
-}
-
-TEST(Ideal, NamesItsPartsAndTheirSentences) {
-  EXPECT_STREQ(name(IdealPart::none), "none");
-  EXPECT_STREQ(name(IdealPart::network), "network");
-  EXPECT_STREQ(name(IdealPart::gemm_empirical), "gemm-empirical");
-  EXPECT_STREQ(name(IdealPart::gemm_advertised), "gemm-advertised");
-  EXPECT_EQ(sentence(IdealPart::none), "the machine as it is");
-  EXPECT_EQ(sentence(IdealPart::network), "a network that takes no time (nor computing units)");
-  EXPECT_EQ(sentence(IdealPart::gemm_empirical), "matrix products at the empirical peak");
-  EXPECT_EQ(sentence(IdealPart::gemm_advertised), "matrix products at the advertised peak");
-}
-
-TEST(Ideal, OfNoPartIsTheMachineAsItIs) {
-  Point point = one_device();
-  point.grid = ProcessGrid(2, 2, 2, 2);
-  const Platform platform = read_platform("crossbar");
-
-  const Outcome same = estimate_step(lower(point, platform, IdealPart::none));
-
-  EXPECT_EQ(same.total, estimate_step(lower(point, platform)).total);
-  EXPECT_EQ(same.exposed, estimate_step(lower(point, platform)).exposed);
 }
 
 TEST(Ideal, NetworkLeavesTheComputeOfKernelsAlone) {

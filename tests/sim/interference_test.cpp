@@ -121,15 +121,6 @@ TEST(Interference, OfACollectiveBesideKernelsIsThatOfRatesThatChange) {
   }
 }
 
-TEST(Interference, TakesTheSumOfBothAtMostAndTheLongerAtLeast) {
-  const Interference lost{0.159, 0.74};
-  for (const double kernels : {0.1, 0.5, 1.0, 2.0, 10.0}) {
-    const double seconds = estimate_step(pair_of(1.0, kernels, lost)).total.value / 5;
-    EXPECT_LT(seconds, 1.0 + kernels);
-    EXPECT_GT(seconds, std::max(1.0, kernels));
-  }
-}
-
 // The error on a step of 1,024 devices, without links that are shared, as docs/accuracy.md has it.
 TEST(Interference, ChargedStaticallyIsNearRatesThatChangeOnAWholeStep) {
   for (const char* machine : {"perlmutter", "frontier"}) {

@@ -54,6 +54,16 @@ Kernel product(GemmForm form, std::int64_t m, std::int64_t k, std::int64_t n) {
   return kernel;
 }
 
+// A function of sequences of so many tokens, of which this is the first matrix.
+Kernel applied(const Function& function, std::int64_t sequence, std::int64_t rows,
+               std::int64_t cols) {
+  Kernel kernel(OpKind::apply);
+  kernel.op.function = &function;
+  kernel.op.attributes.sequence = sequence;
+  kernel.op.shape_a = kernel.matrix(rows, cols);
+  return kernel;
+}
+
 // On the median device of a machine of such processors.
 double seconds(const Kernel& kernel, const Processor& p, const Software& software = {}) {
   Platform platform;
@@ -62,22 +72,15 @@ double seconds(const Kernel& kernel, const Processor& p, const Software& softwar
   return kernel_time_on(kernel.op, kernel.sizes, platform, 1.0).value;
 }
 
-TEST(GemmRate, IsTheTableAtItsPointsAndFlatBeyond) {
+// By the geometric mean: 2,000 is one of three doublings from 1,000 to 8,000.
+TEST(GemmRate, IsTheTableBetweenItsPointsByLogarithmsAndFlatBeyond) {
   const Processor p = processor();
 
   EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 1000, 1000, 1000).value, 100e12);
   EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 8000, 8000, 8000).value, 200e12);
   EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 10, 10, 10).value, 100e12);
   EXPECT_DOUBLE_EQ(gemm_rate(p.gemm, 1e5, 1e5, 1e5).value, 200e12);
-}
-
-TEST(GemmRate, IsLinearInTheLogarithmOfTheGeometricMean) {
-  const Processor p = processor();
-
-  // 2,000 is one of three doublings from 1,000 to 8,000.
-  EXPECT_NEAR(gemm_rate(p.gemm, 2000, 2000, 2000).value, 100e12 + 100e12 / 3, 1e3);
-  EXPECT_NEAR(gemm_rate(p.gemm, 1000, 2000, 4000).value, gemm_rate(p.gemm, 2000, 2000, 2000).value,
-              1e3);
+  EXPECT_NEAR(gemm_rate(p.gemm, 1000, 2000, 4000).value, 100e12 + 100e12 / 3, 1e3);
 }
 
 TEST(GemmRate, OfAGridIsMeasuredAtItsPointsBetweenThemByLogarithmsAndFlatBeyond) {
@@ -89,26 +92,6 @@ TEST(GemmRate, OfAGridIsMeasuredAtItsPointsBetweenThemByLogarithmsAndFlatBeyond)
   EXPECT_NEAR(gemm_rate(grid, 32, 16, 16).value, 2e12, 1e3);
   EXPECT_NEAR(gemm_rate(grid, 32, 16, 32).value, std::sqrt(8.0) * 1e12, 1e3);
   EXPECT_NEAR(gemm_rate(grid, 1, 1, 1e6).value, 2e12, 1e3);
-}
-
-// Whatever kind of operation it is, and whatever a software says about its kernels: a function that
-// moves nothing and computes takes the time of one product of as much work.
-TEST(KernelTime, EveryFunctionsFlopsTakeTime) {
-  static constexpr Function scan{.name = "scan",
-                                 .arithmetic = [](double rows, double cols, const Attributes&) {
-                                   return Arithmetic{2e9 * rows * cols};
-                                 }};
-  for (const OpKind kind : {OpKind::map, OpKind::reduce}) {
-    Kernel kernel(kind);
-    kernel.op.function = &scan;
-    kernel.op.shape_a = kernel.matrix(10, 50);
-    kernel.sizes.bytes[0] = 0.0;
-    kernel.op.reads = kernel.op.writes = {kernel.op.shape_a};
-
-    EXPECT_DOUBLE_EQ(op_traffic(kernel.op, kernel.sizes).value, 0.0);
-    EXPECT_NEAR(seconds(kernel, processor()),
-                2e9 * 500 / gemm_rate(processor().gemm, 1, 1, 5e11).value, 1e-12);
-  }
 }
 
 // What is no product goes at the machine's fp32 rate, special functions at a sixteenth of it; each
@@ -126,8 +109,9 @@ TEST(KernelTime, OfAFunctionIsThatOfItsLongestClass) {
                                 .arithmetic = [](double rows, double, const Attributes&) {
                                   return Arithmetic{1e15 * rows, 1e9 * rows, 1e9 * rows};
                                 }};
-  const auto time = [](const Function& function, const Platform& platform, double width) {
-    Kernel kernel(OpKind::map);
+  const auto time = [](const Function& function, const Platform& platform, double width,
+                       OpKind kind = OpKind::map) {
+    Kernel kernel(kind);
     kernel.op.function = &function;
     kernel.op.shape_a = kernel.matrix(1000, 1);
     kernel.sizes.bytes[0] = 0.0;
@@ -150,10 +134,12 @@ TEST(KernelTime, OfAFunctionIsThatOfItsLongestClass) {
     EXPECT_NEAR(time(vector, platform, 2) / of_vector, 1.0, 1e-9) << name;
     EXPECT_NEAR(time(vector, platform, 4) / of_vector, 1.0, 1e-9) << name;
     EXPECT_NEAR(time(special, platform, 2) / (16 * of_vector), 1.0, 1e-9) << name;
-    EXPECT_NEAR(time(all, platform, 2) * gemm_rate(platform.processor.gemm, 1e18, 1, 1).value /
-                    (1e18 * longer),
-                1.0, 1e-9)
-        << name;
+    for (const OpKind kind : {OpKind::map, OpKind::reduce}) {
+      EXPECT_NEAR(time(all, platform, 2, kind) *
+                      gemm_rate(platform.processor.gemm, 1e18, 1, 1).value / (1e18 * longer),
+                  1.0, 1e-9)
+          << name;
+    }
   }
 }
 
@@ -180,18 +166,6 @@ TEST(KernelTime, GrowsWhereDevicesShareCores) {
   EXPECT_DOUBLE_EQ(kernel_time(nn.op, nn.sizes, platform, 99).value, 2.0 * alone);
 }
 
-TEST(KernelTime, OfAttentionFollowsTheLengthOfTheSequence) {
-  Processor p = processor();
-  p.attention = {{64, {10e12}, {5e12}}, {256, {30e12}, {15e12}}};
-  OpClass forward;
-  forward.function = &functions::attention;
-  forward.attributes.sequence = 128;
-
-  EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 20e12);
-  forward.attributes.sequence = 4096;
-  EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 30e12);
-}
-
 TEST(KernelTime, OfAProductIsItsFlopsOrItsBytesWhicheverTakesLonger) {
   const Processor p = processor();
 
@@ -202,22 +176,18 @@ TEST(KernelTime, OfAProductIsItsFlopsOrItsBytesWhicheverTakesLonger) {
   EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nn, 4096, 4096, 1), p), bytes / 1e12);
 }
 
-TEST(KernelTime, CountsTheSameFlopsInEveryForm) {
-  const Processor p = processor();
-  const double nn = seconds(product(GemmForm::nn, 3000, 5000, 7000), p);
-
-  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nt, 3000, 5000, 7000), p), nn);
-  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::tn, 3000, 5000, 7000), p), nn);
-}
-
-TEST(KernelTime, PenalisesTransposedOperands) {
+// A software with tuned products has none of the penalties.
+TEST(KernelTime, OfEveryFormIsOfTheSameFlopsAndItsOwnPenalty) {
   Processor p = processor();
   p.layout_penalty_nt = 1.5;
   p.layout_penalty_tn = 2.0;
-  const double nn = seconds(product(GemmForm::nn, 4000, 4000, 4000), p);
+  Software tuned;
+  tuned.tuned_products = true;
+  const double nn = seconds(product(GemmForm::nn, 3000, 5000, 7000), p);
 
-  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nt, 4000, 4000, 4000), p), 1.5 * nn);
-  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::tn, 4000, 4000, 4000), p), 2.0 * nn);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::nt, 3000, 5000, 7000), p), 1.5 * nn);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::tn, 3000, 5000, 7000), p), 2.0 * nn);
+  EXPECT_DOUBLE_EQ(seconds(product(GemmForm::tn, 3000, 5000, 7000), p, tuned), nn);
 }
 
 // But for a dip: a rate linear between entries far apart grows faster than the work for a while.
@@ -241,45 +211,37 @@ TEST(KernelTime, OfAProductGrowsWithEveryExtent) {
   }
 }
 
-TEST(KernelTime, OfMapsIsMovingEveryOperandOnce) {
+TEST(KernelTime, OfMapsIsMovingEveryOperandOnceAndOfALookupItsRowsNotItsTable) {
   Kernel map(OpKind::map);
   map.op.reads = {map.matrix(1000, 1000), map.matrix(1000, 1)};
   map.op.writes = {map.matrix(1000, 1000)};
-
-  EXPECT_DOUBLE_EQ(seconds(map, processor()), 2.0 * (2 * 1000 * 1000 + 1000) / 1e12);
-}
-
-TEST(KernelTime, OfALookupIsMovingItsRowsNotItsTable) {
   Kernel lookup(OpKind::lookup);
   lookup.op.function = &functions::lookup;
   lookup.op.reads = {lookup.matrix(50'000, 1000), lookup.matrix(100, 1)};
   lookup.op.writes = {lookup.matrix(100, 1000)};
 
+  EXPECT_DOUBLE_EQ(seconds(map, processor()), 2.0 * (2 * 1000 * 1000 + 1000) / 1e12);
   EXPECT_DOUBLE_EQ(seconds(lookup, processor()), 2 * 2.0 * 100 * 1000 / 1e12);
 }
 
-TEST(KernelTime, OfAttentionIsItsCausalFlopsAtItsOwnRate) {
+TEST(KernelTime, OfAttentionIsALaunchAndItsCausalFlopsAtItsOwnRate) {
   const std::int64_t s = 2048, tokens = 4 * s, h = 4096;
-  Kernel forward(OpKind::apply), backward(OpKind::apply);
-  forward.op.function = &functions::attention;
-  backward.op.function = &functions::attention_backward;
-  forward.op.attributes.sequence = backward.op.attributes.sequence = s;
-  forward.op.shape_a = forward.matrix(tokens, 3 * h);
-  backward.op.shape_a = backward.matrix(tokens, h);
+  const Kernel forward = applied(functions::attention, s, tokens, 3 * h);
+  const Kernel backward = applied(functions::attention_backward, s, tokens, h);
+
+  Processor p = processor();
+  p.launch_overhead = {5e-6};
 
   const double flops = number(2 * (s + 1)) * number(tokens * h);
-  EXPECT_DOUBLE_EQ(seconds(forward, processor()), flops / 80e12);
-  EXPECT_DOUBLE_EQ(seconds(backward, processor()), 2.5 * flops / 40e12);
+  EXPECT_DOUBLE_EQ(seconds(forward, p), flops / 80e12 + 5e-6);
+  EXPECT_DOUBLE_EQ(seconds(backward, p), 2.5 * flops / 40e12 + 5e-6);
 }
 
 // Scores of 4 sequences: 2 s tokens h flops as one product of so much work, or a third of QKV twice
 // and the scores, in bf16.
 TEST(KernelTime, OfAProductOfHeadsIsThatOfOneProductOfAsMuchWorkOrItsBytes) {
   const std::int64_t s = 2000, tokens = 4 * s, h = 4000, heads = 8;
-  Kernel scores(OpKind::apply);
-  scores.op.function = &functions::scores;
-  scores.op.attributes.sequence = s;
-  scores.op.shape_a = scores.matrix(tokens, 3 * h);
+  Kernel scores = applied(functions::scores, s, tokens, 3 * h);
   scores.op.reads = {scores.op.shape_a};
   scores.op.writes = {scores.matrix(tokens, heads * s)};
   Processor slow = processor(), fast = processor();
@@ -303,11 +265,8 @@ TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries)
   p.tiles = ProductTiles{100, 128, 64};
   p.memory_bandwidth = {1e18};
   const auto context = [&](std::int64_t group) {
-    Kernel kernel(OpKind::apply);
-    kernel.op.function = &functions::context;
-    kernel.op.attributes.sequence = s;
+    Kernel kernel = applied(functions::context, s, tokens, h + 2 * h / group);
     kernel.op.attributes.group = group;
-    kernel.op.shape_a = kernel.matrix(tokens, h + 2 * h / group);
     kernel.op.reads = {kernel.op.shape_a, kernel.matrix(tokens, heads * s)};
     kernel.op.writes = {kernel.matrix(tokens, h)};
     return seconds(kernel, p);
@@ -319,10 +278,7 @@ TEST(KernelTime, OfAProductWithSharedValuesIsThatOfOneWithAsManyValuesAsQueries)
 // QKV's gradient is three of them, two of which read their pairs transposed.
 TEST(KernelTime, OfSeveralProductsOfHeadsIsTheirSum) {
   const std::int64_t s = 2000, tokens = s, h = 4000, heads = 8;
-  Kernel backward(OpKind::apply);
-  backward.op.function = &functions::qkv_backward;
-  backward.op.attributes.sequence = s;
-  backward.op.shape_a = backward.matrix(tokens, h);
+  Kernel backward = applied(functions::qkv_backward, s, tokens, h);
   backward.op.reads = {backward.op.shape_a, backward.matrix(tokens, 3 * h),
                        backward.matrix(tokens, heads * s), backward.matrix(tokens, heads * s)};
   backward.op.writes = {backward.matrix(tokens, 3 * h)};
@@ -348,21 +304,6 @@ TEST(KernelTime, ALaunchComesOnTopButViewsTakeNoTime) {
   EXPECT_EQ(seconds(Kernel(OpKind::unpack), p), 0);
 }
 
-TEST(KernelTime, ALaunchComesOnTopOfComputingToo) {
-  Processor p = processor();
-  p.launch_overhead = {5e-6};
-  Kernel attention(OpKind::apply);
-  attention.op.function = &functions::attention;
-  attention.op.attributes.sequence = 2048;
-  attention.op.shape_a = attention.matrix(8192, 3 * 4096);
-
-  const double product_seconds = seconds(product(GemmForm::nn, 8000, 8000, 8000), p);
-  const double attention_seconds = seconds(attention, p);
-
-  EXPECT_DOUBLE_EQ(product_seconds, 2 * 8e3 * 8e3 * 8e3 / 200e12 + 5e-6);
-  EXPECT_DOUBLE_EQ(attention_seconds, 2.0 * 2049 * 8192 * 4096 / 80e12 + 5e-6);
-}
-
 TEST(KernelTime, StateOnTheHostComesAndGoesBucketByBucket) {
   Processor p = processor();
   Kernel update(OpKind::update);
@@ -376,23 +317,12 @@ TEST(KernelTime, StateOnTheHostComesAndGoesBucketByBucket) {
 
   update.op.bucket = update.matrix(1, 2400);
 
+  Kernel copy(OpKind::to_host);
+  copy.op.reads = copy.op.writes = {copy.matrix(1000, 1)};
+
+  EXPECT_EQ(op_traffic(copy.op, copy.sizes).value, 2000);
   // Three buckets, each copied in, updated and copied out.
   EXPECT_DOUBLE_EQ(seconds(update, p), on_device + 2 * 12000 / 1e6 + 9 * 1e-3);
-}
-
-TEST(KernelTime, ACopyToTheHostOrBackTakesItsLink) {
-  Processor p = processor();
-  p.host_link = BytesPerSecond{1e6};
-  p.launch_overhead = {1e-3};
-  for (const OpKind kind : {OpKind::to_host, OpKind::to_device}) {
-    Kernel copy(kind);
-    copy.op.reads = {copy.matrix(1000, 1)};  // 2,000 bytes
-    copy.op.writes = copy.op.reads;
-    if (kind == OpKind::to_device) copy.op.fetched = copy.op.reads;
-
-    EXPECT_DOUBLE_EQ(seconds(copy, p), 2000 / 1e6 + 1e-3);
-    EXPECT_EQ(op_traffic(copy.op, copy.sizes).value, 2000);
-  }
 }
 
 // A map of one million elements, as a software that has these kernels for it runs it.
@@ -423,6 +353,21 @@ TEST(KernelTime, OfEagerMapsIsTheSumOfTheirKernels) {
   EXPECT_DOUBLE_EQ(mapped(functions::bias, {"read 2 write 2 of 1/4"}), 1e6 / 1e12);
 }
 
+// A gradient of 16 bits that is added to an fp32 sum, and to another one.
+TEST(KernelTime, OfAGradientSumIsByKernelsOfItsOwn) {
+  Software software;
+  software.others["gradient_sum"] = map_kernels("read 4 2 write 4");
+  software.others["add"] = map_kernels("read 2 2 write 2");
+  Kernel add(OpKind::add);
+  add.op.shape_a = add.matrix(1000, 1000);
+  add.op.reads = {add.op.shape_a, add.matrix(1000, 1000)};
+  add.op.writes = {add.op.shape_a};
+
+  EXPECT_DOUBLE_EQ(seconds(add, processor(), software), 6e6 / 1e12);
+  add.sizes.width[0] = 4;
+  EXPECT_DOUBLE_EQ(seconds(add, processor(), software), 10e6 / 1e12);
+}
+
 TEST(KernelTime, IsNoLessThanTheHostNeedsToDispatchEachKernel) {
   Software slow_host;
   slow_host.dispatch = {6e-6};
@@ -433,17 +378,7 @@ TEST(KernelTime, IsNoLessThanTheHostNeedsToDispatchEachKernel) {
   EXPECT_DOUBLE_EQ(seconds(small, processor(), slow_host), 6e-6);
 }
 
-TEST(KernelTime, OfTunedProductsHasNoLayoutPenalty) {
-  Processor p = processor();
-  p.layout_penalty_tn = 2.0;
-  Software tuned;
-  tuned.tuned_products = true;
-  const Kernel tn = product(GemmForm::tn, 4000, 4000, 4000);
-
-  EXPECT_DOUBLE_EQ(seconds(tn, p, tuned), seconds(product(GemmForm::nn, 4000, 4000, 4000), p));
-}
-
-TEST(KernelTime, OfAttentionIsByTheVersionThatTheSoftwareHas) {
+TEST(KernelTime, OfAttentionIsByTheVersionThatTheSoftwareHasAndTheLengthOfTheSequence) {
   Processor p = processor();
   p.flash_1 = 0.5;
   Software software;
@@ -456,6 +391,11 @@ TEST(KernelTime, OfAttentionIsByTheVersionThatTheSoftwareHas) {
   EXPECT_DOUBLE_EQ(attention_rate(p, software, backward).value, 20e12);
   software.attention = AttentionSoftware::flash_3;  // of which nothing is known
   EXPECT_DOUBLE_EQ(attention_rate(p, software, forward).value, 80e12);
+  p.attention = {{64, {10e12}, {5e12}}, {256, {30e12}, {15e12}}};
+  forward.attributes.sequence = 128;
+  EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 20e12);
+  forward.attributes.sequence = 4096;
+  EXPECT_DOUBLE_EQ(attention_rate(p, {}, forward).value, 30e12);
 }
 
 // 100 units, tiles of 128, a start of 64 sums; the largest rate is 200 Tflop/s.

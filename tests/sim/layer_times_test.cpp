@@ -57,6 +57,7 @@ Layer layer_of(const std::string& software, Recompute recompute, bool sequence_p
   return {milliseconds("forward"), milliseconds("backward")};
 }
 
+// And longer than with the ideal software.
 TEST(LayerTimes, OfKorthikantiAreOursWithinTenPercent) {
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
@@ -64,17 +65,9 @@ TEST(LayerTimes, OfKorthikantiAreOursWithinTenPercent) {
 
     EXPECT_NEAR(ours.forward / row.published.forward, 1.0, 0.1);
     EXPECT_NEAR(ours.backward / row.published.backward, 1.0, 0.1);
-  }
-}
-
-TEST(LayerTimes, AreLongerThanThoseOfTheIdealSoftware) {
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.what);
-    const Layer real = layer_of("megatron-lm-2022", row.recompute, row.sequence_parallel);
     const Layer ideal = layer_of("fused", row.recompute, row.sequence_parallel);
-
-    EXPECT_GT(real.forward, ideal.forward);
-    EXPECT_GT(real.backward, ideal.backward);
+    EXPECT_GT(ours.forward, ideal.forward);
+    EXPECT_GT(ours.backward, ideal.backward);
   }
 }
 

@@ -24,46 +24,42 @@ Platform four_devices_a_node() {
   return platform;
 }
 
-TEST(PaperModel, ANodesBandwidthIsSharedByItsInnerGroups) {
-  const Platform platform = four_devices_a_node();
-
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(1, 1, 8, 1), Axis::z, platform).value, 80e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(2, 1, 8, 1), Axis::z, platform).value, 40e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(4, 4, 8, 1), Axis::z, platform).value, 20e9);
-}
-
-TEST(PaperModel, InsideANodeTheMeasuredTableCounts) {
-  const Platform platform = four_devices_a_node();
-
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(4, 1, 1, 1), Axis::x, platform).value, 225e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(2, 2, 1, 1), Axis::x, platform).value, 76e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(2, 2, 1, 1), Axis::y, platform).value, 50e9);
-}
-
 // Of sizes that nobody measured, the largest below counts; below all, the smallest there is. What
-// ends with the node lies in it, and one device more shares its bandwidth.
-TEST(PaperModel, InsideANodeTheNextSmallerGroupStandsForThoseBetween) {
-  Platform platform = four_devices_a_node();
-  platform.node.devices = 12;
-  platform.library.across = {{1, {20e9}}, {12, {120e9}}};
-
-  const auto along_x = [&](std::int64_t extent) {
-    return paper_bandwidth(ProcessGrid(extent, 1, 1, 1), Axis::x, platform).value;
+// ends with the node lies in it; groups that leave it share its bandwidth with those inside them.
+TEST(PaperModel, TakesBandwidthsFromTheNodesTablesOrSharesThatOfTheWholeNode) {
+  const Platform of_four = four_devices_a_node();
+  Platform of_twelve = of_four;
+  of_twelve.node.devices = 12;
+  of_twelve.library.across = {{1, {20e9}}, {12, {120e9}}};
+  Platform from_four_on = of_twelve;
+  from_four_on.library.in_node = {{4, {225e9}}, {8, {300e9}}};
+  struct Row {
+    const Platform& platform;
+    ProcessGrid grid;
+    Axis axis;
+    double rate;
   };
-
-  EXPECT_DOUBLE_EQ(along_x(2), 76e9);
-  EXPECT_DOUBLE_EQ(along_x(3), 76e9);
-  EXPECT_DOUBLE_EQ(along_x(4), 225e9);
-  EXPECT_DOUBLE_EQ(along_x(12), 225e9);
-  EXPECT_DOUBLE_EQ(along_x(13), 120e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(2, 3, 1, 1), Axis::y, platform).value, 76e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(4, 3, 1, 1), Axis::y, platform).value, 76e9);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(5, 3, 1, 1), Axis::y, platform).value, 120e9 / 5);
-  EXPECT_DOUBLE_EQ(paper_bandwidth(ProcessGrid(3, 2, 1, 5), Axis::data, platform).value, 120e9 / 6);
-  platform.library.in_node = {{4, {225e9}}, {8, {300e9}}};
-  EXPECT_DOUBLE_EQ(along_x(2), 225e9);
-  EXPECT_DOUBLE_EQ(along_x(7), 225e9);
-  EXPECT_DOUBLE_EQ(along_x(8), 300e9);
+  const std::vector<Row> rows{{of_four, {1, 1, 8, 1}, Axis::z, 80e9},
+                              {of_four, {2, 1, 8, 1}, Axis::z, 40e9},
+                              {of_four, {4, 4, 8, 1}, Axis::z, 20e9},
+                              {of_four, {4, 1, 1, 1}, Axis::x, 225e9},
+                              {of_four, {2, 2, 1, 1}, Axis::x, 76e9},
+                              {of_four, {2, 2, 1, 1}, Axis::y, 50e9},
+                              {of_twelve, {2, 1, 1, 1}, Axis::x, 76e9},
+                              {of_twelve, {3, 1, 1, 1}, Axis::x, 76e9},
+                              {of_twelve, {12, 1, 1, 1}, Axis::x, 225e9},
+                              {of_twelve, {13, 1, 1, 1}, Axis::x, 120e9},
+                              {of_twelve, {2, 3, 1, 1}, Axis::y, 76e9},
+                              {of_twelve, {4, 3, 1, 1}, Axis::y, 76e9},
+                              {of_twelve, {5, 3, 1, 1}, Axis::y, 120e9 / 5},
+                              {of_twelve, {3, 2, 1, 5}, Axis::data, 120e9 / 6},
+                              {from_four_on, {2, 1, 1, 1}, Axis::x, 225e9},
+                              {from_four_on, {7, 1, 1, 1}, Axis::x, 225e9},
+                              {from_four_on, {8, 1, 1, 1}, Axis::x, 300e9}};
+  for (const Row& row : rows) {
+    EXPECT_DOUBLE_EQ(paper_bandwidth(row.grid, row.axis, row.platform).value, row.rate)
+        << row.grid.str() << " on nodes of " << row.platform.node.devices;
+  }
 }
 
 TEST(PaperModel, SecondsAddUpOverAxesThatAreCut) {
@@ -74,37 +70,6 @@ TEST(PaperModel, SecondsAddUpOverAxesThatAreCut) {
 
   EXPECT_DOUBLE_EQ(paper_communication(counts, ProcessGrid(4, 1, 8, 1), platform).value, 4.0);
   EXPECT_DOUBLE_EQ(paper_communication(counts, ProcessGrid(1, 1, 8, 1), platform).value, 0.75);
-}
-
-constexpr double h = 1024.0;
-constexpr double rows = 8.0 * 512.0;
-
-double coded(const ProcessGrid& grid) {
-  const Model two_layers{"small", 2, 1024, 16, 512, 8192};
-  return coded_communication(two_layers, 8, grid, "frontier").value / 2;
-}
-
-// Of 2 devices, each sends half of what a ring gathers and all of what it reduces: forward results
-// of 3h, h, 4h and h columns twice, gradients of h, h, h and 4h once, 2 bytes each.
-TEST(CodedModel, SumsUpForwardResultsOfWhatIsNotSwappedAlongY) {
-  EXPECT_DOUBLE_EQ(coded(ProcessGrid(1, 2, 1, 1)), 2 * rows * h * (2 * 7 + 5) / 129e9);
-  EXPECT_DOUBLE_EQ(coded(ProcessGrid(2, 1, 1, 1)), 2 * rows * h * (2 * 2 + 2) / 129e9);
-}
-
-// A block has 12 h^2 weights: along z two gathers and a reduction of 2 bytes, along data an
-// all-reduce of 4.
-TEST(CodedModel, GathersWeightsTwiceAndReducesGradientsInFp32) {
-  EXPECT_DOUBLE_EQ(coded(ProcessGrid(1, 1, 2, 1)), 3 * 0.5 * 12 * h * h * 2 / 129e9);
-  EXPECT_DOUBLE_EQ(coded(ProcessGrid(1, 1, 1, 2)), 12 * h * h * 4 / 129e9);
-}
-
-// y fills half a node, x lies in four of them.
-TEST(CodedModel, HasYInnermost) {
-  const double along_y = 2 * 0.75 * rows * h * 2 * (2 * 7 + 5) / 4 / 52e9;
-  const double along_x = 2 * 0.75 * rows * h * 2 * (2 * 2 + 2) / 4 / (40e9 / 4);
-
-  EXPECT_DOUBLE_EQ(coded(ProcessGrid(4, 4, 1, 1)), along_y + along_x);
-  EXPECT_EQ(coded_rank_order().distance(ProcessGrid(4, 4, 1, 1), Axis::x), 4);
 }
 
 // The scripts' tables: of groups of `own` whose members lie `inner` apart, GB/s in a node. Over
@@ -130,7 +95,7 @@ double table_of(const std::string& machine, std::int64_t inner, std::int64_t own
 // Every axis by the paper's equations (1) to (6) written down again, on all grids of 64 devices.
 TEST(CodedModel, IsTheSumOfItsRingsOnEveryGrid) {
   const Model model{"odd", 3, 1024, 16, 512, 8192};
-  constexpr double tokens = 64 * 512.0;
+  constexpr double h = 1024.0, tokens = 64 * 512.0;
   int grids = 0;
   for (const std::string machine : {"perlmutter", "frontier"}) {
     for (std::int64_t x = 1; x <= 64; x *= 2) {
@@ -194,6 +159,8 @@ TEST(CodedModel, ListsAllGridsOfPowersOfTwoThatHoldACopy) {
 
       EXPECT_EQ(coded_grids(model, 384, devices, "frontier", 1000), expected)
           << name << " " << devices;
+      expected.resize(std::min<std::size_t>(expected.size(), 3));
+      EXPECT_EQ(coded_grids(model, 384, devices, "frontier", 3), expected);
       EXPECT_EQ(expected.empty(), devices == 384) << "no power of two";
     }
   }
@@ -214,30 +181,6 @@ TEST(CodedModel, RefusesWhatTheScriptsDoNotKnow) {
               coded_communication(model, 60, {1, 5, 1, 1}, "perlmutter");
             }),
             "accepted");
-}
-
-TEST(CodedModel, ListsGridsOfPowersOfTwoByItsSeconds) {
-  const Model model = read_model("gpt-10b");
-
-  const std::vector<ProcessGrid> grids = coded_grids(model, 8192, 1024, "perlmutter", 10);
-
-  ASSERT_EQ(grids.size(), 10u);
-  double last = 0.0;
-  for (const ProcessGrid& grid : grids) {
-    const double seconds = coded_communication(model, 8192, grid, "perlmutter").value;
-    EXPECT_GE(seconds, last) << grid.str();
-    last = seconds;
-    EXPECT_EQ(grid.size(), 1024) << grid.str();
-    EXPECT_GE(grid.size() / grid.extent(Axis::data), 8) << grid.str();
-    EXPECT_EQ(find_misfit(model, grid, 1), Misfit::none) << grid.str();
-  }
-  EXPECT_EQ(coded_grids(model, 8192, 1024, "perlmutter", 3)[2], grids[2]);
-}
-
-TEST(CodedModel, KnowsTwoMachines) {
-  EXPECT_TRUE(codes_machine("perlmutter"));
-  EXPECT_TRUE(codes_machine("frontier"));
-  EXPECT_FALSE(codes_machine("alps"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How far waits reach back, counted by hand and by writing programs out.
+// How far waits reach back, counted again by writing programs out.
 #include "sim/cost/reach.hpp"
 
 #include <gtest/gtest.h>
@@ -13,67 +13,7 @@
 namespace fourfold::tests {
 namespace {
 
-constexpr TimedStep post{StepKind::post, on::x, 0, 0, {}};
-constexpr TimedStep wait(std::int32_t back) {
-  return {StepKind::wait, on::x, -1, back, {}};
-}
-
-// Runs of steps, all in one cycle.
-TimedProgram program(const std::vector<std::pair<std::vector<TimedStep>, std::int64_t>>& runs,
-                     std::int64_t turns = 1) {
-  TimedProgram p;
-  p.channels = made_up_channels();
-  p.collectives = {{on::x, {}, {}, {1.0}}};
-  for (const auto& [steps, repeats] : runs) {
-    const auto first = static_cast<std::int32_t>(p.steps.size());
-    p.steps.insert(p.steps.end(), steps.begin(), steps.end());
-    p.runs.push_back({first, static_cast<std::int32_t>(p.steps.size()), repeats});
-    for (const TimedStep& step : steps) p.max_back = std::max(p.max_back, step.back);
-  }
-  p.cycles = {{0, static_cast<std::int32_t>(p.runs.size()), turns}};
-  return p;
-}
-
 using Counts = std::vector<std::int64_t>;
-
-TEST(Reach, OfAWaitForItsOwnRepetitionIsNothing) {
-  EXPECT_EQ(reach_of(program({{{post, post, wait(1)}, 9}})).runs, Counts{0});
-}
-
-TEST(Reach, FromInsideCountsRepetitionsBack) {
-  EXPECT_EQ(reach_of(program({{{post, wait(1)}, 9}})).runs, Counts{1});
-  EXPECT_EQ(reach_of(program({{{post, wait(4)}, 9}})).runs, Counts{4});
-  EXPECT_EQ(reach_of(program({{{post, post, wait(3)}, 9}})).runs, Counts{1});
-  EXPECT_EQ(reach_of(program({{{post, post, wait(4)}, 9}})).runs, Counts{2});
-  EXPECT_EQ(reach_of(program({{{post, wait(0), post, wait(4)}, 9}})).runs, Counts{2});
-}
-
-TEST(Reach, FromBehindCountsFromTheEndOfTheLoop) {
-  EXPECT_EQ(reach_of(program({{{post}, 9}, {{wait(0)}, 1}})).runs, (Counts{1, 0}));
-  EXPECT_EQ(reach_of(program({{{post}, 9}, {{wait(5)}, 1}})).runs, (Counts{6, 0}));
-  EXPECT_EQ(reach_of(program({{{post}, 9}, {{post}, 2}, {{wait(5)}, 1}})).runs, (Counts{4, 2, 0}));
-}
-
-TEST(Reach, IsTheWholeLoopAtMost) {
-  EXPECT_EQ(reach_of(program({{{post, wait(20)}, 9}})).runs, Counts{8});
-  EXPECT_EQ(reach_of(program({{{post}, 30}, {{post}, 9}, {{wait(20)}, 1}})).runs,
-            (Counts{12, 9, 0}));
-}
-
-TEST(Reach, CrossesTurnsOfACycle) {
-  // Three posts a turn, of which the first two are waited for five and four posts later.
-  const Reach reach = reach_of(program({{{post}, 3}, {{wait(5), wait(4)}, 1}}, 10));
-
-  EXPECT_EQ(reach.runs, (Counts{3, 0}));
-  EXPECT_EQ(reach.cycles, Counts{1});
-}
-
-TEST(Reach, OfALaterCycleCountsTurnsFromTheEnd) {
-  TimedProgram p = program({{{post}, 3}, {{wait(6)}, 1}}, 10);
-  p.cycles = {{0, 1, 10}, {1, 2, 1}};
-
-  EXPECT_EQ(reach_of(p).cycles, (Counts{3, 0}));
-}
 
 // By numbering every repetition of the program written out.
 Reach counted(const TimedProgram& p) {
