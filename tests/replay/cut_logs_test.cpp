@@ -17,6 +17,7 @@
 #include "sim/explain/timeline.hpp"
 #include "sim/explain/trace.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/sim/spans.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -109,13 +110,7 @@ TEST(CutLogs, SpansLieWhereTheyDoInWholeLogs) {
                                                options.micro_batches, layers, device);
           const std::vector<Span> some = spans_of(job, cut, device, repeated);
           expect_among(some, all, 1e-7 * end, what);
-          double now = 0.0;
-          for (const Span& span : some) {
-            if (span.kind == SpanKind::collective) continue;
-            EXPECT_NEAR(span.start.value, now, 1e-9 * end) << what;
-            now = span.end.value;
-          }
-          EXPECT_NEAR(now, end, 1e-7 * end) << what;
+          EXPECT_NEAR(expect_whole(some, 1e-9 * end, what), end, 1e-7 * end) << what;
         }
       }
     }
@@ -128,9 +123,7 @@ TEST(CutLogs, GapsAreOfTheSectionTheyStandIn) {
   for (const StepOptions& options : option_sets()) {
     const Job job(point_of({2, 2, 2, 2}, 14, options));
     const ReplayDetail cut = detail_of(job, ReplayExtent::extrapolated);
-    const auto name_of = [&](const Span& span) {
-      return job.detail.sections().at(static_cast<std::size_t>(span.section)).name;
-    };
+    const auto name_of = [&](const Span& span) { return section_of(span, job.detail).name; };
     std::string before;
     std::int64_t gaps = 0;
 
@@ -161,7 +154,7 @@ TEST(Timelines, NameTheLayersOfEveryRoundOfAnInterleavedOrder) {
     const DeviceLog& log = whole.timelines.at(stage).log;
     for (const Span& span : timeline(log, job.detail, whole.logged, Repeated::all, stage)) {
       if (span.kind != SpanKind::kernel) continue;
-      const NamedSection& section = job.detail.sections().at(span.section);
+      const NamedSection& section = section_of(span, job.detail);
       if (section.name == "forward" && section.layer >= 0) {
         ++sections[{section.layer, span.micro_batch}];
       }
@@ -191,7 +184,7 @@ TEST(CutLogs, SampledTimelinesWriteTheFirstTheMiddleAndTheLast) {
   std::set<std::int64_t> micro_batches;
 
   for (const Span& span : spans_of(job, whole, 0, Repeated::sampled)) {
-    const NamedSection& section = job.detail.sections().at(static_cast<std::size_t>(span.section));
+    const NamedSection& section = section_of(span, job.detail);
     if (span.kind != SpanKind::kernel || span.micro_batch < 0) continue;
     micro_batches.insert(span.micro_batch);
     if (section.layer >= 0) layers[section.name].insert(section.layer);
@@ -234,8 +227,7 @@ TEST(CutLogs, TracesSayOfEverySpanWhatItIs) {
     for (const Span& span : device.spans) {
       ASSERT_LT(next, events.size());
       const nlohmann::json& event = events[next++];
-      const NamedSection& section =
-          job.detail.sections().at(static_cast<std::size_t>(span.section));
+      const NamedSection& section = section_of(span, job.detail);
       const bool skipped = span.kind == SpanKind::skipped;
       const bool collective = span.kind == SpanKind::collective;
       const nlohmann::json& arguments = event.at("args");
@@ -271,7 +263,7 @@ TEST(CutLogs, TracesSayOfEverySpanWhatItIs) {
 
 // A device that chooses its turns waits for the message of the turn that it does next.
 TEST(ChosenTurns, WaitForTheirOwnMessages) {
-  std::int64_t turned = 0;              // waits before a turn of another part than the turn before
+  std::int64_t turned = 0;
   for (std::size_t slow : {0, 1, 2}) {  // stage
     StepOptions options;
     options.order = PipelineOrder::message_driven;
@@ -282,23 +274,9 @@ TEST(ChosenTurns, WaitForTheirOwnMessages) {
     const ReplayDetail told = detail_of(job, ReplayExtent::full, factors);
     for (const DeviceTimeline& device : told.timelines) {
       const std::int64_t stage = job.point.grid.coordinate(device.rank, Axis::pipe);
-      std::string before, messages;
-      for (const Span& span : timeline(device.log, job.detail, told.logged, Repeated::all, stage)) {
-        const NamedSection& section =
-            job.detail.sections().at(static_cast<std::size_t>(span.section));
-        if (span.kind == SpanKind::collective || section.micro_batch < 0) continue;
-        if (span.kind == SpanKind::kernel) {
-          if (!messages.empty()) {
-            EXPECT_TRUE(messages.starts_with("pipe_" + section.name)) << messages;
-            if (section.name != before) ++turned;
-          }
-          before = section.name;
-          messages.clear();
-        }
-        if (span.kind != SpanKind::wait) continue;
-        const Channel& channel = job.program.channels[static_cast<std::size_t>(span.channel)];
-        if (channel.axis == Axis::pipe) messages = name(channel);
-      }
+      turned +=
+          expect_own_messages(timeline(device.log, job.detail, told.logged, Repeated::all, stage),
+                              job.detail, std::to_string(device.rank));
     }
   }
   EXPECT_GT(turned, 0);

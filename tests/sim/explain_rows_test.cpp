@@ -113,6 +113,17 @@ TEST(Rows, AreThePostsOfAllStages) {
       EXPECT_NEAR(use.flown_bus_bandwidth.value * use.flown->mean.value,
                   use.bus_bandwidth.value * use.each.value, 1e-6 * use.buffer.value);
     }
+    std::vector<double> latency(program.channels.size()), sent(program.channels.size());
+    for (std::size_t c = 0; c < posts.size(); ++c) {
+      const TimedCollective& one = program.collectives[c];
+      latency[static_cast<std::size_t>(one.channel)] += posts[c] * one.cost.delay.value / stages;
+      sent[static_cast<std::size_t>(one.channel)] += posts[c] * one.cost.work.value / stages;
+    }
+    for (std::size_t c = 0; c < sent.size(); ++c) {
+      if (program.channels[c].axis == Axis::pipe) continue;  // who receives sends nothing
+      EXPECT_NEAR(found.channels[c].latency.value, latency[c], 1e-12) << title;
+      EXPECT_NEAR(found.channels[c].sent.value, sent[c], 1e-9 * sent[c]) << title;
+    }
     for (std::size_t i = 1; i < found.collectives.size(); ++i) {
       EXPECT_GE(found.collectives[i - 1].all(), found.collectives[i].all()) << title;
     }
@@ -148,22 +159,6 @@ TEST(Rows, OfKernelsAreThoseOfTheTimeline) {
     EXPECT_NEAR(kernels, found.outcome.compute.value, 1e-9 * total);
     EXPECT_NEAR(found.interference.value, 0.0, 1e-9 * total);
     EXPECT_GT(found.slowest.value, 0.0);
-  }
-}
-
-// A kernel takes as its row of the crowded nodes says, and so do all rows but the slowest device.
-TEST(Rows, OfKernelsGrowWithTheDevicesThatCrowdANode) {
-  const Point point = point_of({2, 2, 2, 2}, with(PipelineOrder::one_f_one_b, 2));
-  Platform platform = read_platform("crossbar");
-  const Explanation alone = explain_step(point, platform, std::nullopt);
-  platform.node.crowding = {{15, 1.5}, {16, 2.0}, {17, 3.0}};
-
-  const Explanation crowded = explain_step(point, platform, std::nullopt);
-
-  for (KernelGroup i = 0; i < kernel_groups; ++i) {
-    EXPECT_NEAR(crowded.kernels[i].value, 2.0 * alone.kernels[i].value,
-                1e-9 * alone.kernels[i].value)
-        << group_title(i);
   }
 }
 
