@@ -69,15 +69,5 @@ TEST(FieldJson, RefusesInWordsWithThePlace) {
   EXPECT_THAT(refusal(changed.dump()), HasSubstr("the options: in_flight_blocks = 1001, but"));
 }
 
-// Counts, ranks and seeds are read so, where no table of fields knows a range.
-TEST(JsonObject, TakesWholeNumbersFromZeroOn) {
-  const nlohmann::json counts = nlohmann::json::parse(R"({"none": 0, "debt": -1, "part": 0.5})");
-  JsonObject object(counts, "counts");
-
-  EXPECT_EQ(object.integer("none"), 0);
-  EXPECT_THROW(object.integer("debt"), std::runtime_error);
-  EXPECT_THROW(object.integer("part"), std::runtime_error);
-}
-
 }  // namespace
 }  // namespace fourfold::tests

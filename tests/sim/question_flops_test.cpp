@@ -111,6 +111,16 @@ TEST(HardwareFlops, CountTwiceWhatTheCountedRungRepeats) {
   }
 }
 
+// Korthikanti et al. 2022, Table 5: 175B on 64 A100, selective recompute of unfused attention.
+TEST(Throughput, GivesThePublishedUtilisation) {
+  Point point;
+  point.model = {"175b", 96, 12'288, 96, 2048, 51'200};
+  point.grid = ProcessGrid(8, 1, 1, 1, 8);
+  point.global_batch = 64;
+
+  EXPECT_NEAR(throughput(point, {13.75}, {312e12}).mfu, 0.514, 0.0005);
+}
+
 // Each field by hand, of a step of 2 s on 12 devices of 1 Tflop/s.
 TEST(Throughput, HasEachNumberOfItsPoint) {
   for (const Model& model : models()) {

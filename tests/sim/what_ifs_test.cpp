@@ -1,143 +1,182 @@
-// What-ifs as words: what they mean, that they come back unchanged, and what is refused.
+// What-ifs as words, at the edges of what they may be: a golden text of what each is read as,
+// written as and told as a sentence, or refused with; lists of numbers there and back; what jobs
+// refuse; and draws of jitter.
 #include "sim/conditions/what_ifs.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
 #include <set>
-#include <stdexcept>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "sim/conditions/conditions.hpp"
-#include "sim/conditions/idle_scales.hpp"
-#include "sim/question/point_json.hpp"
+#include "sim/conditions/what_ifs_json.hpp"
+#include "tests/golden.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+
+// As JSON again with its sentences, or the refusal.
+std::string told(const nlohmann::json& words, std::int64_t ranks) {
+  std::string text = words.dump() + '\n';
+  const std::string said = refusal<std::exception>([&] {
+    const WhatIfs what_ifs = read_what_ifs(JsonObject(words, "what-ifs"));
+    text += fmt::format("  {}{}\n", json_of(what_ifs).dump(), what_ifs.uniform() ? " uniform" : "");
+    for (const std::string& sentence : sentences(what_ifs, ranks)) text += "  " + sentence + '\n';
+  });
+  return said == "accepted" ? text : text + "  refused: " + said + '\n';
+}
+
+std::vector<std::string> separate(const std::string& words) {
+  std::vector<std::string> each;
+  std::istringstream all(words);
+  for (std::string word; std::getline(all, word, '|');) each.push_back(word);
+  return each;
+}
+
+TEST(WhatIfWords, AreTheGoldenText) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> of_key{
+      {"placement",
+       separate(
+           "packed|spread|random||nodes|nodes=|nodes=0|nodes=0-7|nodes=0-8|nodes=0-9|nodes=3,2,1"
+           "|nodes=1-1|nodes=1,,2|nodes=1,|nodes=-1|nodes=1-|nodes=1-2-3|nodes=7-6"
+           "|nodes=0-10000000|nodes= 1|devices=5,6,8|devices=0-3,9,20-30|device=1|Packed|=1"
+           "|random=3")},
+      {"jitter",
+       {"2%", "100%", "100.1%", "0%", "-1%", "0.001%", "2", "%", "2%%", "nan%", "inf%", "2 %",
+        "1e1%"}},
+      {"slow_devices",
+       {"1:0.5",          "2:0.25", "16:0.5",    "17:0.5",   "9:0.1", "0:0.5", "-1:0.5",
+        "1.5:0.5",        "1:1",    "1:0",       "1:",       ":0.5",  "1",     "1000000000:0.5",
+        "1000000001:0.5", "17=0.5", "17,18=0.5", "0-8=0.75", "=0.5",  "17=1",  "17=",
+        "17=0.5=0.5",     "a:0.5",  "1:half"}},
+      {"collective",
+       {"auto", "ring", "tree", "recursive", "hierarchical", "all-reduce:tree", "all-gather:ring",
+        "tree:all-reduce", "", "send:ring", "rings"}}};
+  std::string text;
+  for (const auto& [key, all] : of_key) {
+    for (const std::string& words : all) text += told({{key, words}}, 16);
+  }
+  for (const char* words : {"nic:1.1=0.5", "nic:1.1", "=0.5", "nic:1.1=", "nic:1.1=0", "a=b=0.5",
+                            "nic:1.1=1", "nic:1.1=-0.5", "group 1 -> group 2=0.9"}) {
+    text += told({{"degrade", {words}}}, 16);
+  }
+  for (const char* words :
+       {"nic:1.1", "global:0-1=1", "global:0-1=2", "global:0-1=1000000", "global:0-1=1000001",
+        "global:0-1=0", "global:0-1=1.5", "=2", "global:0-1=", "a=b=3"}) {
+    text += told({{"fail", {words}}}, 16);
+  }
+  for (const nlohmann::json& seed :
+       std::vector<nlohmann::json>{0, -1, 1, 9223372036854775807, 1.5, "1"}) {
+    text += told({{"seed", seed}, {"jitter", "3%"}}, 16);
+    text += told({{"seed", seed}, {"placement", "random"}}, 16);
+    text += told({{"seed", seed}, {"placement", "spread"}}, 16);
+  }
+
+  expect_golden("what_if_words.txt", text);
+}
+
+TEST(WhatIfWords, OfNumbersComeBackHoweverTheyLie) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::int64_t> numbers;
+    const auto count = 1 + random() % 12;
+    std::int64_t next = static_cast<std::int64_t>(random() % 20);
+    while (numbers.size() < count) {
+      numbers.push_back(next);
+      next = random() % 3 > 0 ? next + 1 : static_cast<std::int64_t>(random() % 20);
+    }
+
+    const std::string words = words_of(numbers);
+
+    EXPECT_EQ(numbers_in(words), numbers) << words;
+  }
+  EXPECT_EQ(words_of({0, 1, 2, 7, 9, 10, 5, 4, 4}), "0-2,7,9-10,5,4,4");
+  EXPECT_EQ(words_of({}), "");
+  EXPECT_EQ(numbers_in("0-9999999").size(), 10000000U);
+}
+
+// Rank (2 i + 1) / 2 count of the way: none twice, ascending, each in its own equal part.
+TEST(WhatIfWords, CountedSlowDevicesLieInPartsOfTheirOwn) {
+  for (std::int64_t ranks = 1; ranks <= 24; ++ranks) {
+    for (std::int64_t count = 1; count <= ranks; ++count) {
+      const std::vector<std::int64_t> chosen = evenly_spread_ranks(count, ranks);
+
+      ASSERT_EQ(chosen.size(), static_cast<std::size_t>(count));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double middle = (static_cast<double>(i) + 0.5) * static_cast<double>(ranks) /
+                              static_cast<double>(count);
+        EXPECT_EQ(chosen[static_cast<std::size_t>(i)], static_cast<std::int64_t>(middle + 1e-9));
+      }
+    }
+    EXPECT_EQ(refusal<std::runtime_error>([&] { evenly_spread_ranks(ranks + 1, ranks); }),
+              fmt::format("{} slow devices are more than the {} of the job", ranks + 1, ranks));
+  }
+}
+
+// Of what each group asks of all ranks it has so many, none of which another has.
+TEST(WhatIfWords, GroupsOfSlowDevicesShareNone) {
+  for (const std::int64_t ranks : {8, 30, 64, 100}) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    for (const std::int64_t count : {1, 2, 3, 7}) {
+      if (count + ranks / 2 + 1 > ranks) continue;
+      const SlowDevices half{0, {}, 0.5, 50.0, {}}, one{1, {}, 0.1, 0.0, {}};
+      const SlowDevices slow{count, {}, 0.9, 0.0, {half, one}};
+      std::set<std::int64_t> seen;
+      std::vector<std::size_t> sizes;
+      for (const SlowRanks& group : counted_slow_ranks(slow, all)) {
+        sizes.push_back(group.ranks.size());
+        seen.insert(group.ranks.begin(), group.ranks.end());
+      }
+      const auto of_all = static_cast<std::size_t>(ranks) / 2;
+      EXPECT_EQ(sizes, (std::vector<std::size_t>{static_cast<std::size_t>(count), of_all, 1}));
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(count) + of_all + 1) << ranks;
+    }
+  }
+}
 
 WhatIfs read(const std::string& text) {
   const nlohmann::json value = nlohmann::json::parse(text);
   return read_what_ifs(JsonObject(value, "what-ifs"));
 }
 
-std::string refusal(const std::string& text) {
-  return tests::refusal<std::runtime_error>([&] { read(text); });
-}
-
-Point job_of(std::int64_t devices, const std::string& what_ifs) {
-  Point point;
-  point.platform = "frontier";
-  point.grid = ProcessGrid(1, 1, devices, 1);
-  point.what_ifs = read(what_ifs);
-  return point;
+std::string said(const std::string& text) {
+  return refusal<std::runtime_error>([&] { read(text); });
 }
 
 std::string job_refusal(std::int64_t devices, const std::string& what_ifs) {
-  const Point point = job_of(devices, what_ifs);
-  return tests::refusal<std::exception>(
+  Point point;
+  point.grid = ProcessGrid(1, 1, devices, 1);
+  point.what_ifs = read(what_ifs);
+  return refusal<std::exception>(
       [&] { compute_factors(point, mapping_of(point, read_platform("frontier"))); });
 }
 
-constexpr const char* everything = R"({"placement": "nodes=3,5-7,0", "jitter": "7%",
-    "slow_devices": "17,40=0.25", "degrade": ["nic:17.2=0.5", "global:0-1=0.125"],
-    "fail": ["global:3-9=2", "nic:1.1"], "collective": "all-reduce:tree", "seed": 9})";
-
-TEST(WhatIfs, AreReadFromWords) {
-  const WhatIfs what_ifs = read(everything);
-
-  EXPECT_EQ(what_ifs.placement.by, Placing::nodes);
-  EXPECT_THAT(what_ifs.placement.list, ElementsAre(3, 5, 6, 7, 0));
-  EXPECT_EQ(what_ifs.jitter_percent, 7.0);
-  EXPECT_THAT(what_ifs.slow_devices.devices, ElementsAre(17, 40));
-  EXPECT_EQ(what_ifs.slow_devices.speed, 0.25);
-  ASSERT_EQ(what_ifs.degrade.size(), 2u);
-  EXPECT_EQ(what_ifs.degrade[0], (Degradation{"nic:17.2", 0.5}));
-  ASSERT_EQ(what_ifs.fail.size(), 2u);
-  EXPECT_EQ(what_ifs.fail[0], (Failure{"global:3-9", 2}));
-  EXPECT_EQ(what_ifs.fail[1], (Failure{"nic:1.1", 1}));
-  EXPECT_EQ(what_ifs.collective.algorithm, CollectiveAlgorithm::tree);
-  EXPECT_EQ(what_ifs.seed, 9u);
-  EXPECT_EQ(read(R"({"slow_devices": "3:0.5"})").slow_devices.count, 3);
-}
-
-TEST(WhatIfs, ComeBackFromJsonUnchanged) {
-  for (const std::string& text :
-       {std::string(everything), std::string(R"({"slow_devices": "3:0.1"})"), std::string("{}"),
-        std::string(R"({"placement": "random", "seed": 4})"),
-        std::string(R"({"placement": "spread", "jitter": "0.3%"})")}) {
-    const WhatIfs what_ifs = read(text);
-
-    EXPECT_EQ(read(json_of(what_ifs).dump()), what_ifs) << text;
-  }
-}
-
-TEST(WhatIfs, TravelWithThePoint) {
-  Point point;
-  point.platform = "frontier";
-  point.model = {"gpt-7b", 30, 4608, 36, 4096, 32'000};
-  point.what_ifs = read(everything);
-
-  EXPECT_EQ(point_from_json(to_json(point)).what_ifs, point.what_ifs);
-}
-
-TEST(WhatIfs, AreUniformWhereAllRanksAndLinksAreAlike) {
-  EXPECT_TRUE(read("{}").uniform());
-  EXPECT_TRUE(read(R"({"collective": "tree"})").uniform());
-  for (const char* text :
-       {R"({"placement": "spread"})", R"({"jitter": "1%"})", R"({"slow_devices": "1:0.5"})",
-        R"({"degrade": ["nic:0.0=0.5"]})", R"({"fail": ["nic:0.0"]})"}) {
-    EXPECT_FALSE(read(text).uniform()) << text;
-  }
-}
-
 TEST(WhatIfs, RefuseWhatIsNoSuchWord) {
-  EXPECT_THAT(refusal(R"({"jiter": "2%"})"), HasSubstr("did you mean \"jitter\"?"));
-  EXPECT_THAT(refusal(R"({"placement": "spraed"})"), HasSubstr("did you mean \"spread\"?"));
-  EXPECT_THAT(refusal(R"({"degrade": "nic:1.1=0.5"})"), HasSubstr("must be a list"));
-}
-
-TEST(WhatIfs, RefuseASeedThatDecidesNothing) {
-  EXPECT_THAT(refusal(R"({"seed": 3})"), HasSubstr("takes effect only with"));
-  EXPECT_THAT(refusal(R"({"seed": 3, "slow_devices": "1:0.5"})"), HasSubstr("only with"));
-  EXPECT_EQ(refusal(R"({"seed": 3, "jitter": "1%"})"), "accepted");
+  EXPECT_THAT(said(R"({"jiter": "2%"})"), HasSubstr("did you mean \"jitter\"?"));
+  EXPECT_THAT(said(R"({"placement": "spraed"})"), HasSubstr("did you mean \"spread\"?"));
+  EXPECT_THAT(said(R"({"degrade": "nic:1.1=0.5"})"), HasSubstr("must be a list"));
+  EXPECT_THAT(said(R"({"seed": 3, "slow_devices": "1:0.5"})"), HasSubstr("only with"));
 }
 
 TEST(WhatIfs, HaveAtMostAllDevicesSlow) {
   for (const char* percent : {"0.5", "50", "100", "100.5", "200"}) {
     const std::string words = std::string(percent) + "%:0.5";
-    EXPECT_EQ(refusal(nlohmann::json{{"slow_devices", words}}.dump()) == "accepted",
+    EXPECT_EQ(said(nlohmann::json{{"slow_devices", words}}.dump()) == "accepted",
               std::stod(percent) <= 100.0)
         << words;
   }
-}
-
-TEST(WhatIfs, SentencesSayWhichDevicesAreSlow) {
-  EXPECT_THAT(sentences(read(R"({"slow_devices": "1:0.5"})"), 8192),
-              ElementsAre("1 device computes at 0.5 of the speed: rank 4096"));
-  EXPECT_THAT(sentences(read("{}"), 8192), IsEmpty());
-  EXPECT_EQ(sentences(read(everything), 8192).size(), 8u);
-}
-
-TEST(Conditions, SlowRanksComputeLonger) {
-  const Platform frontier = read_platform("frontier");
-  const Point by_count = job_of(4, R"({"slow_devices": "1:0.5"})");
-  const Point by_device = job_of(16, R"({"placement": "nodes=5,2", "slow_devices": "17=0.25"})");
-
-  const std::vector<double> counted = compute_factors(by_count, mapping_of(by_count, frontier));
-  const std::vector<double> listed = compute_factors(by_device, mapping_of(by_device, frontier));
-
-  EXPECT_THAT(counted, ElementsAre(1, 1, 2, 1));
-  ASSERT_EQ(listed.size(), 16u);
-  EXPECT_EQ(listed[9], 4.0);  // device 17 is the second of node 2, which is the job's second node
-  EXPECT_EQ(std::count(listed.begin(), listed.end(), 1.0), 15);
 }
 
 TEST(Conditions, RefuseWhatIsNotInTheJob) {
@@ -147,38 +186,6 @@ TEST(Conditions, RefuseWhatIsNotInTheJob) {
   EXPECT_THAT(job_refusal(8, R"({"placement": "nodes=0,1"})"), HasSubstr("runs on 1"));
   EXPECT_THAT(job_refusal(16, R"({"placement": "nodes=4,4"})"), HasSubstr("twice"));
   EXPECT_THAT(job_refusal(8, R"({"placement": "nodes=99999"})"), HasSubstr("nodes 0 to 9855"));
-}
-
-TEST(Jitter, HasMeanOneAndTheDeviationAskedFor) {
-  const Jitter jitter(0.02, 1);
-  double sum = 0.0;
-  double squares = 0.0;
-  constexpr int draws = 400'000;
-
-  for (int i = 0; i < draws; ++i) {
-    const double off = jitter.factor(i % 500, i / 500) - 1.0;
-    sum += off;
-    squares += off * off;
-  }
-
-  // Standard errors: 0.02 / sqrt(400,000) of the mean, 0.02 / sqrt(800,000) of the deviation.
-  EXPECT_NEAR(sum / draws, 0.0, 5 * 3.2e-5);
-  EXPECT_NEAR(std::sqrt(squares / draws), 0.02, 5 * 2.3e-5);
-}
-
-// Where the lognormal distribution is no longer nearly a normal one. The quantiles end where its
-// tail still has some of the deviation.
-TEST(Jitter, HasTheDeviationAskedForWhereItIsLarge) {
-  const Jitter jitter(0.5, 1);
-  double squares = 0.0;
-  constexpr int draws = 400'000;
-
-  for (int i = 0; i < draws; ++i) {
-    const double off = jitter.factor(i % 500, i / 500) - 1.0;
-    squares += off * off;
-  }
-
-  EXPECT_NEAR(std::sqrt(squares / draws), 0.5, 0.01);
 }
 
 TEST(Jitter, DependsOnSeedRankAndStepAlone) {
@@ -197,23 +204,6 @@ TEST(Jitter, DependsOnSeedRankAndStepAlone) {
   EXPECT_GT(changed_by_seed, 95);
   EXPECT_GT(changed_by_rank, 95);
   EXPECT_EQ(Jitter().factor(3, 4), 1.0);
-  EXPECT_THROW(Jitter(0.0, 1), std::invalid_argument);
-  EXPECT_THROW(Jitter(1.5, 1), std::invalid_argument);
-  EXPECT_NO_THROW(Jitter(1.0, 1));
-}
-
-// Logarithms of its quantiles lie as far above the middle as below: those of the two ends alike.
-TEST(Jitter, IsAsFarAboveItsMedianAsBelow) {
-  const Jitter jitter(0.3, 1);
-  std::set<double> quantiles;
-  for (std::int64_t draw = 0; draw < 100'000; ++draw) quantiles.insert(jitter.factor(draw, 0));
-  const std::vector<double> all(quantiles.begin(), quantiles.end());
-
-  ASSERT_EQ(all.size(), 4096u);
-  const double twice_median = std::log(all[2047]) + std::log(all[2048]);
-  for (std::size_t i = 0; i < 2048; ++i) {
-    EXPECT_NEAR(std::log(all[i]) + std::log(all[4095 - i]), twice_median, 1e-12) << i;
-  }
 }
 
 // Whatever jitter it is, another seed draws other seconds, and the same one the same.
@@ -228,6 +218,51 @@ TEST(Jitter, OfEveryKindIsThatOfItsSeed) {
     };
     EXPECT_EQ(seconds(4), seconds(4)) << kind;
     EXPECT_NE(seconds(4), seconds(5)) << kind;
+  }
+}
+
+TEST(Jitter, RefusesWhatIsNoDeviation) {
+  const auto said = [](double deviation) {
+    return refusal<std::invalid_argument>([&] { const Jitter jitter(deviation, 1); });
+  };
+  EXPECT_EQ(said(1e-6), "accepted");
+  EXPECT_EQ(said(1.0), "accepted");
+  EXPECT_EQ(said(0.0), "a jitter of 0 % is impossible; it must be above 0 % and at most 100 %");
+  EXPECT_EQ(said(1.01), "a jitter of 101 % is impossible; it must be above 0 % and at most 100 %");
+  EXPECT_EQ(said(-0.5), "a jitter of -50 % is impossible; it must be above 0 % and at most 100 %");
+  EXPECT_EQ(said(std::nan("")),
+            "a jitter of nan % is impossible; it must be above 0 % and at most 100 %");
+}
+
+// The logarithms of the factors lie as the normal distribution does: a wide draw meets each of
+// 4,096 quantiles, of which the middle two are as far from each other as neighbours are there, and
+// the ends are those of the middles of the first and the last part.
+TEST(Jitter, HasTheQuantilesOfTheLognormalDistribution) {
+  for (double deviation : {0.02, 0.5, 1.0}) {
+    const Jitter jitter(deviation, 7);
+    std::set<double> factors;
+    double drawn = 0.0;
+    for (std::int64_t rank = 0; rank < 64; ++rank) {
+      for (std::int64_t step = 0; step < 1024; ++step) {
+        drawn += jitter.factor(rank, step) / (64 * 1024);
+        factors.insert(jitter.factor(rank, step));
+      }
+    }
+    ASSERT_EQ(factors.size(), 4096U);
+    EXPECT_NEAR(drawn, 1.0, 5 * deviation / 256);  // standard errors
+    const double width = std::sqrt(std::log1p(deviation * deviation));
+    std::size_t i = 0;
+    const double middle = 0.5 * (std::log(*std::next(factors.begin(), 2047)) +
+                                 std::log(*std::next(factors.begin(), 2048)));
+    for (double factor : factors) {
+      const double z = (std::log(factor) - middle) / width;
+      EXPECT_NEAR(0.5 * std::erfc(-z / std::sqrt(2.0)), (static_cast<double>(i) + 0.5) / 4096,
+                  1e-9);
+      ++i;
+    }
+    double mean = 0.0;
+    for (double factor : factors) mean += factor / 4096;
+    EXPECT_NEAR(mean, 1.0, 1e-12);
   }
 }
 
