@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "platforms/network/topology.hpp"
 #include "platforms/platform.hpp"
@@ -72,6 +73,17 @@ inline DrawnPoint drawn_point(std::int64_t number, std::int64_t most_devices) {
     drawn.words += ", " + tuning;
   }
   return drawn;
+}
+
+// The same on the next of the machines that are shipped, as it is.
+inline void move_to_a_shipped_machine(std::int64_t number, DrawnPoint& drawn) {
+  static const std::vector<std::string> machines = known_platforms();
+  drawn.machine = machines[static_cast<std::size_t>(number) % machines.size()];
+  drawn.words += ", on " + drawn.machine;
+  drawn.point.platform = drawn.machine;
+  drawn.point.scales = {};
+  drawn.platform = read_platform(drawn.machine);
+  if (!drawn.platform.processor.host_link) drawn.point.options.offload_bucket = 0;
 }
 
 // A link that the rings along some axis load is narrow, or a NIC of the first rank's node is gone.

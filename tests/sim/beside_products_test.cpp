@@ -49,38 +49,34 @@ struct Written {
   }
 };
 
-TEST(PieceOrder, StartsWithThePieceThatIsThereAndEndsWithTheOneThatComesLast) {
-  Written written;
-  written.compute(0);
-  written.start(0);
-  written.wait();
-  written.compute(1);
-  written.start(1);
-  written.wait();
-  EXPECT_EQ(written.order(false), " map0 start0 wait0 product1 map2 product3 start1 wait0");
-  EXPECT_EQ(written.order(true),
+// It starts with the piece that is there and ends with the one that comes last; still waits for
+// what it waited for where more is started meanwhile; and leaves alone what no product follows or
+// precedes.
+TEST(PieceOrder, PutsOtherPiecesOfProductsBesideTheirCollectives) {
+  Written both, more, neither;
+  both.compute(0);
+  both.start(0);
+  both.wait();
+  both.compute(1);
+  both.start(1);
+  both.wait();
+  more.start(0);
+  more.wait();
+  more.start(0);
+  more.start(0, 1);
+  more.compute(2);
+  more.wait();
+  neither.start(0);
+  neither.wait();
+  neither.compute(0);
+  neither.start(1);
+  neither.wait();
+
+  EXPECT_EQ(both.order(false), " map0 start0 wait0 product1 map2 product3 start1 wait0");
+  EXPECT_EQ(both.order(true),
             " map0 start0 product1-m wait0 product1/m map2 product3/m start1 product3-m wait0");
-}
-
-TEST(PieceOrder, StillWaitsForWhatItWaitedForWhereMoreIsStartedMeanwhile) {
-  Written written;
-  written.start(0);
-  written.wait();
-  written.start(0);
-  written.start(0, 1);
-  written.compute(2);
-  written.wait();
-  EXPECT_EQ(written.order(true), " start0 start0 start0 product0-m wait1 product0/m wait0");
-}
-
-TEST(PieceOrder, LeavesAloneWhatNoProductFollowsOrPrecedes) {
-  Written written;
-  written.start(0);
-  written.wait();
-  written.compute(0);
-  written.start(1);
-  written.wait();
-  EXPECT_EQ(written.order(true), written.order(false));
+  EXPECT_EQ(more.order(true), " start0 start0 start0 product0-m wait1 product0/m wait0");
+  EXPECT_EQ(neither.order(true), neither.order(false));
 }
 
 struct Compared {

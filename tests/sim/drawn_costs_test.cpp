@@ -134,6 +134,11 @@ Question drawn_question(std::int64_t number) {
                        ? drawn_step(number + 1000, most, shapes[shape])
                        : drawn_step(number + 1000, most);
   if (!platform.processor.host_link) step.options.offload_bucket = 0;
+  if (draw.often("bucket", 30)) step.options.data_bucket = 1 << 20;
+  step.options.offload_activations = platform.processor.host_link && draw.often("away", 40);
+  const std::int64_t longer = draw.of<std::int64_t>("longer", {1, 1, 3});
+  step.options.micro_batches *= longer;
+  step.batch *= longer;
   Point& point = drawn.point;
   point.platform = path_of_machine(machine);
   point.model = step.model;
@@ -186,26 +191,75 @@ TEST(DrawnCosts, AreThoseOfTheirMachine) {
   }
 }
 
-// What a search puts together of parts that stages share costs the same.
+constexpr double within = 1e-9;
+
+void expect_near(double walked, double stepped, double scale, const std::string& what) {
+  EXPECT_NEAR(walked, stepped, within * scale) << what;
+}
+
+void expect_equal(const Outcome& walked, const Outcome& stepped, const std::string& what) {
+  const double total = stepped.total.value;
+  expect_near(walked.total.value, total, total, what + " total");
+  expect_near(walked.compute.value, stepped.compute.value, total, what + " compute");
+  expect_near(walked.bubble.value, stepped.bubble.value, total, what + " bubble");
+  ASSERT_EQ(walked.channels, stepped.channels) << what;
+  for (std::size_t c = 0; c < walked.channels.size(); ++c) {
+    const std::string channel = what + ' ' + name(walked.channels[c]);
+    expect_near(walked.exposed[c].value, stepped.exposed[c].value, total, channel + " exposed");
+    expect_near(walked.busy[c].value, stepped.busy[c].value, total, channel + " busy");
+  }
+}
+
+void expect_equal(const Estimate& walked, const Estimate& stepped, const std::string& what) {
+  expect_equal(walked.outcome, stepped.outcome, what);
+  ASSERT_EQ(walked.stage_memory.size(), stepped.stage_memory.size()) << what;
+  for (std::size_t i = 0; i < walked.stage_memory.size(); ++i) {
+    EXPECT_EQ(walked.stage_memory[i].peak.value, stepped.stage_memory[i].peak.value) << what;
+    EXPECT_EQ(walked.stage_memory[i].by_role, stepped.stage_memory[i].by_role) << what;
+  }
+  const Counts& a = walked.counts;
+  const Counts& b = stepped.counts;
+  expect_near(a.gemm.value, b.gemm.value, b.gemm.value, what + " gemm");
+  expect_near(a.functions.value, b.functions.value, b.gemm.value, what + " functions");
+  ASSERT_EQ(a.channels, b.channels) << what;
+  EXPECT_EQ(a.collectives, b.collectives) << what;
+  for (std::size_t c = 0; c < a.channels.size(); ++c) {
+    expect_near(a.payload[c].value, b.payload[c].value, b.payload[c].value + 1, what + " payload");
+    expect_near(a.sent[c].value, b.sent[c].value, b.sent[c].value + 1, what + " sent");
+  }
+}
+
+// What a search puts together of parts that stages share costs the same: seconds and where they
+// went, memory, counts; after another grid, too, of which nothing is left.
 TEST(DrawnCosts, AreThoseOfTheParts) {
   for (std::int64_t number = 0; number < 140; ++number) {
     const Question drawn = drawn_question(number);
-    const Point& point = drawn.point;
+    Point point = drawn.point;
+    point.global_batch *= 2;
+    const ProcessGrid& grid = point.grid;
+    const ProcessGrid twice(grid.extent(Axis::x), grid.extent(Axis::y), grid.extent(Axis::z),
+                            2 * grid.extent(Axis::data), grid.extent(Axis::pipe));
     const std::int64_t micro_batches = point.options.micro_batches;
-    const std::vector<Folded> stages = folded_stages(
-        point.model, in_effect(point.options, point.grid), point.grid.extent(Axis::pipe));
+    const std::string words = std::to_string(number) + ": " + drawn.words;
+    const std::vector<Folded> stages =
+        folded_stages(point.model, in_effect(point.options, grid), grid.extent(Axis::pipe));
     Estimator estimator(drawn.platform, point);
+    if (point.what_ifs.placement.by != Placing::devices) {
+      estimator.evaluate(stages, twice, micro_batches);
+      estimator.evaluate(Pipeline(stages), twice, micro_batches);
+    }
 
-    const Estimate parts = estimator.evaluate(Pipeline(stages), point.grid, micro_batches);
+    const Estimate stepped = estimator.evaluate(stages, grid, micro_batches);
+    const Estimate parts = estimator.evaluate(Pipeline(stages), grid, micro_batches);
     const double seconds = estimate_step(point, drawn.platform).outcome.total.value;
 
-    EXPECT_NEAR(parts.outcome.total.value / seconds, 1.0, 1e-9) << number << ": " << drawn.words;
+    expect_equal(parts, stepped, words);
+    EXPECT_NEAR(parts.outcome.total.value / seconds, 1.0, 1e-9) << words;
     for (const Folded& stage : stages) {
       // What a search leaves out is slower without a doubt, however little is asked for.
       for (const double part : {0.5, 2.0}) {
-        EXPECT_LE(estimator.alone(stage, point.grid, micro_batches, {part * seconds}).value,
-                  seconds)
-            << number << ": " << drawn.words;
+        EXPECT_LE(estimator.alone(stage, grid, micro_batches, {part * seconds}).value, seconds)
+            << words;
       }
     }
   }

@@ -1,5 +1,5 @@
 // The estimate of a folded program equals that of the program written out and a naive walk by the
-// definition; hand-computed programs; what adds up.
+// definition; what adds up; and what can never make it faster or slower.
 #include "sim/estimate/estimate.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 #include "schedule/fold/short_folds.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
+#include "tests/drawn_points.hpp"
+#include "tests/refusal.hpp"
 #include "tests/sim/programs.hpp"
 
 namespace fourfold::tests {
@@ -27,83 +29,6 @@ void expect_alike(const Outcome& a, const Outcome& b) {
 
 void expect_adds_up(const Outcome& o) {
   EXPECT_NEAR((o.compute + o.exposed_total()).value, o.total.value, 1e-12 * o.total.value);
-}
-
-constexpr TimedStep compute(double seconds) {
-  return {StepKind::compute, {}, -1, 0, {seconds}};
-}
-constexpr TimedStep post(ChannelNumber channel, std::int32_t collective) {
-  return {StepKind::post, channel, collective, 0, {}};
-}
-constexpr TimedStep wait(ChannelNumber channel, std::int32_t back = 0) {
-  return {StepKind::wait, channel, -1, back, {}};
-}
-
-// Steps done `repeats` times, with one collective of 3 s on x and one of 5 s on y.
-TimedProgram loop(std::vector<TimedStep> steps, std::int64_t repeats,
-                  Interference interference = {}) {
-  TimedProgram p;
-  p.channels = made_up_channels();
-  p.runs = {{0, static_cast<std::int32_t>(steps.size()), repeats}};
-  p.steps = std::move(steps);
-  p.cycles = {{0, 1, 1}};
-  p.collectives = {{on::x, {}, {}, {3}}, {on::y, {}, {}, {5}}};
-  p.max_back = 1;
-  for (TimedCollective& collective : p.collectives) collective.lost = interference;
-  return p;
-}
-
-TEST(Estimate, OfAWaitRightAfterItsPostIsTheSum) {
-  const Outcome o = estimate_step(loop({compute(2), post(on::x, 0), wait(on::x)}, 10));
-
-  EXPECT_DOUBLE_EQ(o.total.value, 10 * (2 + 3));
-  EXPECT_DOUBLE_EQ(o.compute.value, 20);
-  EXPECT_DOUBLE_EQ(o.exposed[on::x].value, 30);
-}
-
-TEST(Estimate, OfComputeBesideACollectiveIsTheLonger) {
-  const auto beside = [](double seconds) {
-    return estimate_step(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 7)).total.value;
-  };
-
-  EXPECT_DOUBLE_EQ(beside(2), 7 * 3);
-  EXPECT_DOUBLE_EQ(beside(4), 7 * 4);
-}
-
-TEST(Estimate, OfTwoChannelsRunsThemSideBySideAndOneChannelInTurn) {
-  const auto both =
-      estimate_step(loop({post(on::x, 0), post(on::y, 1), wait(on::x), wait(on::y)}, 4));
-  const auto in_turn = estimate_step(loop({post(on::x, 0), post(on::x, 0), wait(on::x)}, 4));
-
-  EXPECT_DOUBLE_EQ(both.total.value, 4 * 5);
-  EXPECT_DOUBLE_EQ(in_turn.total.value, 4 * (3 + 3));
-  EXPECT_DOUBLE_EQ(both.busy[on::y].value, 4 * 5);
-}
-
-TEST(Estimate, OfAWaitForTheOneBeforeLetsTheLastRun) {
-  // Every round waits for the post of the round before: of 100 posts 99 must end.
-  const Outcome o = estimate_step(loop({post(on::x, 0), compute(2), wait(on::x, 1)}, 100));
-
-  EXPECT_DOUBLE_EQ(o.total.value, 99 * 3);
-}
-
-TEST(Estimate, ChargesInterferenceForWhatRanBesideCompute) {
-  const auto beside = [](double seconds, Interference lost) {
-    return estimate_step(loop({post(on::x, 0), compute(seconds), wait(on::x)}, 1, lost));
-  };
-  // 1.8 s at 0.9 of their speed take 2 s, and the wait for the 3 s is shorter by as much.
-  const Outcome o = beside(1.8, {0.1, 0.0});
-  EXPECT_DOUBLE_EQ(o.compute.value, 2);
-  EXPECT_DOUBLE_EQ(o.total.value, 3);
-  // All 3 s beside 4 s of compute: 10 % of three.
-  EXPECT_DOUBLE_EQ(beside(4, {0.1, 0.0}).total.value, 4.3);
-
-  // In those 2 s the collective loses 1 s.
-  const Outcome slowed = beside(1.8, {0.1, 0.5});
-  EXPECT_DOUBLE_EQ(slowed.compute.value, 2);
-  EXPECT_DOUBLE_EQ(slowed.exposed[on::x].value, 2);
-  // It takes 6 s, in which kernels lose 0.6 s.
-  EXPECT_DOUBLE_EQ(beside(8, {0.1, 0.5}).total.value, 8.6);
 }
 
 TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {
@@ -131,89 +56,155 @@ Point point_of(const std::string& platform, const std::string& model, const Proc
   return point;
 }
 
-TEST(Estimate, OfRealStepsIsThatOfTheStepWrittenOut) {
-  const Platform perlmutter = read_platform("perlmutter");
-  for (const ProcessGrid& grid :
-       {ProcessGrid(4, 2, 4, 16), ProcessGrid(1, 1, 512, 1), ProcessGrid(8, 8, 2, 4),
-        ProcessGrid(2, 4, 8, 8), ProcessGrid(1, 4, 1, 128)}) {
-    for (std::int64_t m : {1, 2, 4, 8, 16}) {
-      TimedProgram p = lower(point_of("perlmutter", "gpt-5b", grid, m), perlmutter);
-      p.loads.clear();  // what lanes share has tests of its own
+// Of drawn steps, with windows from one block to more than there are in the step.
+TEST(Estimate, OfAStepIsThatOfTheStepWrittenOut) {
+  int written = 0;
+  for (std::int64_t number = 0; number < 150; ++number) {
+    DrawnPoint drawn = drawn_point(number, 64);
+    if (drawn.point.grid.extent(Axis::pipe) > 1) continue;
+    drawn.point.options.in_flight_blocks = 1 + number % 17;
+    SCOPED_TRACE(drawn.words + ", " + drawn.step_words);
+    TimedProgram p = lower(drawn.point, drawn.platform);
+    expect_alike(estimate_step(drawn.point, drawn.platform).outcome, estimate_step(p));
+    p.loads.clear();  // what lanes share has tests of its own
 
-      const Outcome folded = estimate_step(p);
+    const Outcome folded = estimate_step(p);
 
-      SCOPED_TRACE(grid.str() + " M=" + std::to_string(m));
-      expect_alike(folded, estimate_step(unrolled(p)));
-      EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
-      expect_adds_up(folded);
-    }
+    expect_alike(folded, estimate_step(unrolled(p)));
+    EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
+    expect_adds_up(folded);
+    ++written;
+  }
+  EXPECT_GT(written, 30);
+}
+
+// Whatever was measured of more devices.
+TEST(Estimate, OfPartOfANodeTakesWhatWasMeasuredOfAsManyDevices) {
+  Point point = point_of("frontier", "gpt-5b", ProcessGrid(2, 1, 1, 1), 1);
+  point.global_batch = 1;
+  Platform platform = read_platform("frontier");
+  for (const int devices : {2, 8}) {
+    platform.library.measured = {
+        {CollectiveKind::all_reduce, 2, devices, {{1.0, {1.0}}, {1e12, {1.0}}}}};
+
+    EXPECT_EQ(estimate_step(point, platform).outcome.total > Seconds{1.0}, devices == 2);
   }
 }
 
-// The whole range that the command line takes: from one block to more than there are in the step.
-TEST(Estimate, OfAnyInFlightWindowIsThatOfTheStepWrittenOut) {
-  const Platform crossbar = read_platform("crossbar");
-  const std::int64_t layers = 6;
-  for (std::int64_t window :
-       {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, std::int64_t{5}, layers,
-        layers + 1, 2 * layers, std::int64_t{1000}}) {
-    for (std::int64_t m : {1, 3, 8, 24}) {
-      Point point;
-      point.platform = "crossbar";
-      point.model = {"gpt-small", layers, 768, 12, 256, 1024};
-      point.grid = ProcessGrid(2, 2, 4, 2);
-      point.global_batch = 192;
-      point.options.micro_batches = m;
-      point.options.in_flight_blocks = window;
-      const TimedProgram p = lower(point, crossbar);
+// Three stages of a node each: the pair sends below its leaf, and the stage beside it to nobody.
+TEST(Estimate, StagesBelowOneLeafDoNotFeelItsLinksUp) {
+  const Platform wide = read_platform("selene");
+  Platform narrow = wide;
+  std::get<FatTreeNetwork>(narrow.network).tiers.front().oversubscription = 1000.0;
+  Point point;
+  point.platform = "selene";
+  point.model = {"deep", 6, 1024, 8, 512, 512};
+  point.grid = ProcessGrid(8, 1, 1, 1, 3);
+  point.options.micro_batches = 6;
+  point.global_batch = 6;
 
-      const Outcome folded = estimate_step(p);
-
-      SCOPED_TRACE("window " + std::to_string(window) + ", M=" + std::to_string(m));
-      expect_alike(folded, estimate_step(unrolled(p)));
-      EXPECT_NEAR(folded.total.value, naive_seconds(p), 1e-12 * folded.total.value);
-      expect_adds_up(folded);
-    }
-  }
-}
-
-TEST(Estimate, OfAPointIsThatOfItsTimedProgram) {
-  const Platform frontier = read_platform("frontier");
-  const Point point = point_of("frontier", "gpt-10b", ProcessGrid(8, 2, 4, 16), 4);
-
-  const Estimate e = estimate_step(point, frontier);
-
-  expect_alike(e.outcome, estimate_step(lower(point, frontier)));
-}
-
-TEST(Estimate, AnEstimatorThatHasSeenOtherGridsSaysTheSame) {
-  const Platform frontier = read_platform("frontier");
-  const Point point = point_of("frontier", "gpt-10b", ProcessGrid(8, 2, 4, 16), 4);
-  const std::vector<Folded> one_stage = folded_stages(point.model, point.options, 1);
-  Estimator used(frontier, point);
-  used.evaluate(one_stage, ProcessGrid(1, 1, 1024, 1), 4);
-  used.evaluate(one_stage, ProcessGrid(2, 1, 1, 512), 4);
-
-  const Estimate again = used.evaluate(one_stage, point.grid, 4);
-
-  const Estimate fresh = estimate_step(point, frontier);
-  EXPECT_EQ(again.outcome.total, fresh.outcome.total);
-  EXPECT_EQ(again.memory.peak, fresh.memory.peak);
-  EXPECT_EQ(again.counts.sent, fresh.counts.sent);
+  EXPECT_EQ(estimate_step(point, narrow).outcome.total, estimate_step(point, wide).outcome.total);
 }
 
 TEST(Estimate, RefusesAGridThatDoesNotFitInWords) {
   const Platform frontier = read_platform("frontier");
   const Point point = point_of("frontier", "gpt-10b", ProcessGrid(3, 1, 1, 1), 1);
 
-  for (const auto& refused : {+[](const Point&p, const Platform&f) { estimate_step(p, f); },
-                              +[](const Point&p, const Platform&f) { lower(p, f); }}) {
-    try {
-      refused(point, frontier);
-      FAIL() << "accepted";
-    } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(),
-                   misfit(point.model, point.grid, point.global_batch, point.options).c_str());
+  const std::string why = misfit(point.model, point.grid, point.global_batch, point.options);
+
+  EXPECT_EQ(refusal<std::runtime_error>([&] { estimate_step(point, frontier); }), why);
+  EXPECT_EQ(refusal<std::runtime_error>([&] { lower(point, frontier); }), why);
+}
+
+// Grids of 512 devices that gpt-5b fits (32 heads, hidden 4096), some inside nodes, some across.
+const std::vector<ProcessGrid> grids{{4, 2, 4, 16},  {1, 1, 512, 1}, {8, 8, 2, 4},
+                                     {2, 4, 8, 8},   {1, 4, 1, 128}, {32, 1, 16, 1},
+                                     {1, 16, 16, 2}, {2, 1, 1, 256}};
+
+Point point_on(const ProcessGrid& grid) {
+  Point point;
+  point.model = read_model("gpt-5b");
+  point.grid = grid;
+  return point;
+}
+
+Seconds total(const Point& point, const Platform& platform) {
+  return estimate_step(point, platform).outcome.total;
+}
+
+Platform without_interference(const std::string& name) {
+  Platform platform = read_platform(name);
+  platform.processor.interference = 0;
+  platform.library.interference = 0;
+  return platform;
+}
+
+// Rounding of sums taken in another order.
+Seconds a_little_more(Seconds seconds) {
+  return seconds * (1 + 1e-12);
+}
+
+// Gathers and reduce-scatters have a communicator each, so that neither holds the other up.
+TEST(Overlap, IsNeverSlowerThanNoneIfNothingInterferes) {
+  for (const char* name : {"perlmutter", "frontier"}) {
+    const Platform platform = without_interference(name);
+    for (const ProcessGrid& grid : grids) {
+      for (std::int64_t m : {1, 4}) {
+        Point point = point_on(grid);
+        point.options.micro_batches = m;
+        point.options.in_flight_blocks = m;
+        std::vector<Seconds> seconds;  // by overlaps
+        for (int bits = 0; bits < 16; ++bits) {
+          point.options.overlap = {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0,
+                                   (bits & 8) != 0};
+          seconds.push_back(total(point, platform));
+          EXPECT_LE(seconds.back(), a_little_more(seconds.front()))
+              << name << " " << grid.str() << " M=" << m << " overlaps " << bits;
+        }
+        EXPECT_LE(seconds[15], a_little_more(seconds[13])) << name << " " << grid.str();
+      }
+    }
+  }
+}
+
+// Facts that say how fast something is; scaled down they never make an estimate faster. (Detours
+// and links per pair spread traffic, and interference and fractions are no speeds.)
+const std::vector<std::string> speeds{
+    "processor.gemm.rate_Tflops",          "processor.attention_forward_Tflops",
+    "processor.attention_backward_Tflops", "processor.memory_bandwidth_GBps",
+    "node.links.bandwidth_GBps",           "node.nics.bandwidth_GBps",
+    "network.link_bandwidth_GBps",         "library.across.bus_bandwidth_GBps",
+    "library.in_node.bus_bandwidth_GBps"};
+const std::vector<std::string> delays{"processor.launch_overhead_us",
+                                      "software.dispatch_us",
+                                      "library.base_across_us",
+                                      "library.base_in_node_us",
+                                      "library.low_latency.hop_across_us",
+                                      "library.low_latency.hop_in_node_us",
+                                      "library.simple.hop_across_us",
+                                      "library.simple.hop_in_node_us"};
+
+TEST(Estimate, IsNeverFasterOnASlowerMachine) {
+  std::mt19937 random(41);
+  const auto fraction = [&random] {
+    return 0.2 + 0.8 * static_cast<double>(random() % 1000) / 1000;
+  };
+  for (const char* name : {"perlmutter", "frontier"}) {
+    const Platform platform = read_platform(name);
+    for (int i = 0; i < 100; ++i) {
+      Point point = point_on(grids[random() % grids.size()]);
+      point.options.micro_batches = 1 << random() % 4;
+      Scales slower;
+      for (int k = 0; k < 2; ++k) {
+        slower[speeds[random() % speeds.size()]] = fraction();
+        slower[delays[random() % delays.size()]] = 1 / fraction();
+      }
+      std::string scaled;
+      for (const auto& [key, factor] : slower) scaled += key + " " + std::to_string(factor) + ", ";
+
+      EXPECT_GE(a_little_more(total(point, read_platform(name, slower))), total(point, platform))
+          << name << " " << point.grid.str() << " M=" << point.options.micro_batches << " "
+          << scaled;
     }
   }
 }

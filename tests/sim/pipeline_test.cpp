@@ -1,5 +1,5 @@
-// Pipelines on the estimated rung: idle shares against closed forms, and what stages do for each
-// other.
+// Pipelines on the estimated rung: idle shares against closed forms, stages that are alike, legs
+// that are walked once, and orders that cannot end.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,6 +9,8 @@
 #include "schedule/fold/short_folds.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "sim/estimate/pipeline_walk.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -128,6 +130,63 @@ TEST(Pipeline, OfZeroBubbleWithLongWeightGradientsIdlesUntilTheFirstGradient) {
       estimate_step(blocks_alone(PipelineOrder::zero_bubble, 4, 12, 1, durations)).total.value;
 
   EXPECT_NEAR(seconds, 12 * 4.5 + 3 * 1.5, 1e-9);
+}
+
+Point interleaved() {
+  Point point;
+  point.platform = "frontier";
+  point.model = {"even", 32, 3840, 24, 2048, 51'200};
+  point.options.order = PipelineOrder::interleaved;
+  point.options.chunks = 2;
+  point.options.micro_batches = 32;
+  point.grid = ProcessGrid(2, 1, 2, 1, 8);
+  point.global_batch = 64;
+  return point;
+}
+
+TEST(PipelineWalk, WalksLegsOnceWhereNothingIsUnderWayBetweenThem) {
+  const Platform frontier = read_platform("frontier");
+  Point point = interleaved();
+  point.grid = ProcessGrid(2, 1, 1, 1, 8);
+  const Pipeline pipeline(folded_stages(point.model, point.options, 8));
+  std::vector<LocalSizes> sizes(pipeline.kinds().size());
+  std::size_t legs = 0;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const StageKind& kind = pipeline.kinds()[k];
+    legs += kind.legs.size();
+    sizes[k].evaluate(pipeline.stages()[static_cast<std::size_t>(kind.stage)], point.grid,
+                      {micro_batch_tokens(point)});
+  }
+  TimedBodies bodies;
+  lower(pipeline, sizes,
+        {point.grid, group_shapes(point, frontier), AxisRates(frontier), frontier, {}}, bodies);
+  PipelineWalk walk;
+
+  walk.walk(pipeline, bodies);
+
+  EXPECT_LE(walk.walked(), static_cast<std::int64_t>(legs));
+  EXPECT_GT(pipeline.meetings().size(), 20 * legs);
+}
+
+TEST(Pipeline, KnowsItsMiddleStagesAsAlike) {
+  const Point point = interleaved();
+
+  const Pipeline pipeline(folded_stages(point.model, point.options, 8));
+
+  ASSERT_EQ(pipeline.kinds().size(), 3U);
+  for (std::size_t i = 1; i < 7; ++i) EXPECT_EQ(pipeline.index_of_kind(i), 1U) << i;
+}
+
+TEST(Pipeline, OfStagesThatWaitForEachOtherForEverIsRefused) {
+  const Point point = interleaved();
+  std::vector<Folded> stages = folded_stages(point.model, point.options, 8);
+  stages[3].cycles.erase(stages[3].cycles.begin() + 1, stages[3].cycles.end());
+
+  const std::string why = refusal([&] { Pipeline{stages}; });
+
+  EXPECT_EQ(why,
+            "The stages of the pipeline wait for each other for ever: a send or a receive of the "
+            "order stands in the wrong place.");
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/search.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -50,12 +50,7 @@ StrategyAnswer searched(const Point& point, const StrategySpace& space, Strategy
 
 // The sentence that a search is refused with; "accepted" without one.
 std::string refusal(const Point& point, const StrategySpace& space) {
-  try {
-    searched(point, space);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return tests::refusal<std::runtime_error>([&] { searched(point, space); });
 }
 
 std::int64_t refused(const StrategyAnswer& answer) {
@@ -167,17 +162,10 @@ TEST(Strategies, AccountForEveryCombination) {
   EXPECT_EQ(answer.visited.places.size(), answer.visited.rates.size() * answer.factors.size());
   ASSERT_EQ(answer.refused.size(), 1u);
   EXPECT_THAT(answer.refused[0].example, HasSubstr("order"));
-}
-
-TEST(Strategies, OfALongerListHoldThoseOfAShorterOne) {
-  StrategySpace few = pipelines();
-  few.options.pop_back();
-
-  const StrategyAnswer shorter = searched(pattern(), few);
-  const StrategyAnswer longer = searched(pattern(), pipelines());
-
-  EXPECT_LE(longer.best.front().seconds, shorter.best.front().seconds);
-  EXPECT_EQ(longer.strategies, 2 * shorter.strategies);
+  StrategySpace more = space;
+  extents(more, Axis::x)
+      .push_back(3);  // which does not divide 16: refused before its shares are known
+  EXPECT_EQ(searched(pattern(), more).strategies, all + 3 * 12);
 }
 
 TEST(Strategies, ThatMakeNoDifferenceAreOneRow) {
@@ -218,104 +206,65 @@ TEST(Strategies, WithTheSameStepHaveTheSameRates) {
   EXPECT_EQ(rates_of_last({"--order", {"interleaved", "1f1b", "zero-bubble"}}), split);
 }
 
+// Recordings are shared by strategies of several batches; what each takes is that of its own batch,
+// which every replica along z and data adds to.
 TEST(Strategies, MayMakeTheirBatchOfMicroBatches) {
   Point point = pattern();
   point.global_batch = 0;
+  StrategySpace space = of_made_batches({4, 8});
+  extents(space, Axis::z) = {1, 4};
 
-  const StrategyAnswer answer = searched(point, of_made_batches({4}), {100, Thoroughness::all});
+  const StrategyAnswer answer = searched(point, space, {1000, Thoroughness::all});
 
-  ASSERT_EQ(answer.best.size(), 2u * 2u * 3u * 2u);
-  for (const Strategy& strategy : answer.best) {
-    EXPECT_EQ(strategy.micro_batches(), 4);
-    EXPECT_EQ(strategy.global_batch, 4 * strategy.micro_batch_size() * replicas(strategy.grid));
-  }
-}
-
-// Recordings are shared by strategies of several batches; what each takes is that of its own batch.
-TEST(Strategies, OfTheirOwnBatchTakeWhatThePointAloneTakes) {
-  Point point = pattern();
-  point.global_batch = 0;
-
-  const StrategyAnswer answer = searched(point, of_made_batches({4, 8}), {100, Thoroughness::all});
-
-  ASSERT_EQ(answer.best.size(), 2u * 2u * 3u * 2u * 2u);
+  std::map<std::int64_t, int> along_z;
   const Platform platform = read_platform("frontier");
   for (const Strategy& strategy : answer.best) {
+    ++along_z[strategy.grid.extent(Axis::z)];
+    EXPECT_TRUE(strategy.micro_batches() == 4 || strategy.micro_batches() == 8);
+    EXPECT_EQ(strategy.global_batch, strategy.micro_batches() * strategy.micro_batch_size() *
+                                         strategy.grid.extent(Axis::z) *
+                                         strategy.grid.extent(Axis::data));
     point.global_batch = strategy.global_batch;
     expect_point_alone(strategy, point, platform);
   }
+  EXPECT_EQ(along_z[1], 2 * 2 * 3 * 2 * 2);
+  EXPECT_GT(along_z[4], 20);
 }
 
-TEST(Strategies, MakeTheirBatchForEveryReplicaAlongZToo) {
-  Point point = pattern();
-  point.global_batch = 0;
-  StrategySpace space;
-  space.devices = {8};
-  extents(space, Axis::z) = {4};
-  space.micro_batch_sizes = {3};
-  space.micro_batches = {2};
-
-  const StrategyAnswer answer = searched(point, space, {100, Thoroughness::all});
-
-  ASSERT_FALSE(answer.best.empty());
-  for (const Strategy& strategy : answer.best) {
-    EXPECT_EQ(strategy.grid.extent(Axis::z), 4);
-    EXPECT_EQ(strategy.global_batch, 2 * 3 * strategy.grid.extent(Axis::data) * 4);
-  }
-}
-
-// What a lower bound leaves out is counted, and is none of the best.
+// What a lower bound leaves out is counted, and is none of the best; also where a stage alone gets
+// no messages to choose its turns by. Strategies with the same rate share a row: they take no place
+// from those that are slower.
 TEST(Strategies, LeftOutAreNoneOfTheBest) {
-  StrategySpace space = pipelines();
-  extents(space, Axis::x) = {1, 2, 4, 8};
+  const std::vector<OptionChoice> choices{{"--zero", {"0", "1"}},
+                                          {"--order", {"1f1b", "message-driven"}},
+                                          {"--recompute", {"full", "none", "selective"}}};
+  std::int64_t beaten = 0, alike = 0;
+  for (const OptionChoice& choice : choices) {
+    for (std::size_t wanted : {5, 12}) {
+      SCOPED_TRACE(choice.flag + " " + std::to_string(wanted));
+      StrategySpace space = pipelines();
+      extents(space, Axis::x) = {1, 2, 4, 8};
+      std::erase_if(space.options,
+                    [&](const OptionChoice& one) { return one.flag == choice.flag; });
+      space.options.push_back(choice);
 
-  const StrategyAnswer few = searched(pattern(), space, {5, Thoroughness::best});
-  const StrategyAnswer all = searched(pattern(), space, {5, Thoroughness::all});
+      const StrategyAnswer few = searched(pattern(), space, {wanted, Thoroughness::best});
+      const StrategyAnswer all = searched(pattern(), space, {wanted, Thoroughness::all});
 
-  EXPECT_GT(few.beaten, 100);
-  EXPECT_EQ(few.beaten + few.feasible + few.out_of_memory, all.feasible + all.out_of_memory);
-  ASSERT_EQ(few.best.size(), 5u);
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(few.best[i].words, all.best[i].words);
-    EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
-    EXPECT_EQ(few.best[i].alike, all.best[i].alike);
-  }
-}
-
-// A stage alone gets no messages to choose by; what it computes is a bound of such an order, too.
-TEST(Strategies, LeftOutAreNoneOfTheBestWhereStagesChooseTheirTurns) {
-  StrategySpace space = pipelines();
-  extents(space, Axis::x) = {1, 2, 4, 8};
-  space.options = {{"--order", {"1f1b", "message-driven"}}};
-
-  const StrategyAnswer few = searched(pattern(), space, {5, Thoroughness::best});
-  const StrategyAnswer all = searched(pattern(), space, {5, Thoroughness::all});
-
-  EXPECT_GT(few.beaten, 0);
-  ASSERT_EQ(few.best.size(), 5u);
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(few.best[i].words, all.best[i].words);
-    EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
-  }
-}
-
-// Strategies with the same rate share a row: they take no place from those that are slower.
-TEST(Strategies, ThatAreAlikeTakeOnePlaceOfTheBest) {
-  StrategySpace space = pipelines();
-  space.options.push_back({"--recompute", {"full", "none", "selective"}});
-  for (std::size_t wanted : {5, 12}) {
-    const StrategyAnswer few = searched(pattern(), space, {wanted, Thoroughness::best});
-    const StrategyAnswer all = searched(pattern(), space, {wanted, Thoroughness::all});
-
-    ASSERT_EQ(all.best.size(), wanted);
-    ASSERT_EQ(few.best.size(), wanted);
-    EXPECT_TRUE(std::ranges::any_of(all.best, [](const Strategy& one) { return one.alike > 1; }));
-    for (std::size_t i = 0; i < wanted; ++i) {
-      EXPECT_EQ(few.best[i].words, all.best[i].words) << i << " of " << wanted;
-      EXPECT_EQ(few.best[i].seconds, all.best[i].seconds);
-      EXPECT_EQ(few.best[i].alike, all.best[i].alike);
+      beaten += few.beaten;
+      EXPECT_EQ(few.beaten + few.feasible + few.out_of_memory, all.feasible + all.out_of_memory);
+      ASSERT_EQ(all.best.size(), wanted);
+      ASSERT_EQ(few.best.size(), wanted);
+      for (std::size_t i = 0; i < wanted; ++i) {
+        EXPECT_EQ(few.best[i].words, all.best[i].words) << i;
+        EXPECT_EQ(few.best[i].seconds, all.best[i].seconds) << i;
+        EXPECT_EQ(few.best[i].alike, all.best[i].alike) << i;
+        alike += all.best[i].alike > 1 ? 1 : 0;
+      }
     }
   }
+  EXPECT_GT(beaten, 100);
+  EXPECT_GT(alike, 0);
 }
 
 TEST(Strategies, RefusedByARuleComeWithTheReason) {
@@ -341,25 +290,6 @@ TEST(Strategies, RefusedByARuleComeWithTheReason) {
   EXPECT_EQ(answer.strategies, 3 * 2 * 2);
 }
 
-TEST(Strategies, OutOfMemorySayHowFarOff) {
-  Point point = pattern();
-  point.model = read_model("gpt-80b");
-  StrategySpace space;
-  space.devices = {8};
-  extents(space, Axis::pipe) = {1, 2, 4, 8};
-
-  const StrategyAnswer answer = searched(point, space);
-
-  EXPECT_EQ(answer.feasible, 0);
-  EXPECT_GT(answer.out_of_memory, 0);
-  EXPECT_TRUE(answer.best.empty());
-  ASSERT_TRUE(answer.closest.has_value());
-  EXPECT_GT(answer.closest->memory, answer.memory_limit);
-  point.grid = answer.closest->grid;
-  point.options = answer.closest->options;
-  EXPECT_EQ(estimate_step(point, read_platform("frontier")).memory.peak, answer.closest->memory);
-}
-
 // Beside every grid and count of micro-batches that the space has.
 TEST(Strategies, TheClosestOfThoseOutOfMemoryNeedsLeast) {
   Point point = pattern();
@@ -383,8 +313,15 @@ TEST(Strategies, TheClosestOfThoseOutOfMemoryNeedsLeast) {
 
   const StrategyAnswer answer = searched(point, space);
 
+  EXPECT_EQ(answer.feasible, 0);
+  EXPECT_GT(answer.out_of_memory, 0);
+  EXPECT_TRUE(answer.best.empty());
   ASSERT_TRUE(answer.closest.has_value());
+  EXPECT_GT(answer.closest->memory, answer.memory_limit);
   EXPECT_EQ(answer.closest->memory, least);
+  point.grid = answer.closest->grid;
+  point.options = answer.closest->options;
+  EXPECT_EQ(estimate_step(point, platform).memory.peak, least);
 }
 
 // What is refused early counts with all that would have followed of it.
