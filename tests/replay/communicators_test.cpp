@@ -61,12 +61,5 @@ TEST(Communicators, AreNumberedWithoutGaps) {
   EXPECT_EQ(groups, (std::set<std::vector<std::int64_t>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
 }
 
-TEST(Communicators, OfAnUnusedChannelAreNone) {
-  const Communicators communicators(ProcessGrid(2, 1, 1, 1, 2), channels(),
-                                    std::vector<bool>(channels().size(), false));
-
-  EXPECT_EQ(communicators.count(), 0);
-}
-
 }  // namespace
 }  // namespace fourfold::tests

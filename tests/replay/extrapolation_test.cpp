@@ -1,10 +1,15 @@
-// When repetitions of a loop count as alike: each quantity that is compared, and programs whose
-// repetitions drift apart only slowly.
+// When repetitions of a loop count as alike: each quantity that is compared, programs whose
+// repetitions drift apart only slowly; how many attempts there are, and how much of one is done.
 #include "sim/replay/extrapolation.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "sim/replay/replay.hpp"
+#include "tests/golden.hpp"
 #include "tests/replay/cases.hpp"
 
 namespace fourfold::tests {
@@ -13,8 +18,7 @@ namespace {
 const ProcessGrid grid(2, 2, 2, 2);
 
 const Platform& crossbar() {
-  static const Platform platform = read_platform("crossbar");
-  return platform;
+  return platform_named("crossbar");
 }
 
 // Micro-batches of 2 ms of compute beside reduce-scatters of `flight` seconds, each waited for two
@@ -153,56 +157,34 @@ TEST(Disagreement, OfRepetitionsThatAreAlikeIsNone) {
   EXPECT_NEAR(found.largest(), 0.0, 1e-12);
 }
 
-// The last layer of the second micro-batch takes a tenth longer than the one before it, and stands
-// for 98: the micro-batch takes 109.8 instead of 100.
-TEST(Disagreement, ComparesTheMeanRankInRunsAndCycles) {
-  Walked walked;
-  walked.times[5].end += 0.1;
-  walked.times[5].channels[1].end += 0.1;
+// The last layer of the second micro-batch differs from the one before it by 0.1 s, and stands for
+// 98. Of the mean rank it takes longer, as does its micro-batch: 109.8 instead of 100.
+TEST(Disagreement, ComparesEachQuantityInRunsAndCycles) {
+  struct Change {
+    std::function<void(SegmentTimes&)> apply;
+    double run, cycle;
+  };
+  const std::vector<Change> changes{
+      {[](SegmentTimes& last) { last.end += 0.1, last.channels[1].end += 0.1; }, 0.1 / 1.1,
+       9.8 / 109.8},
+      {[](SegmentTimes& last) { last.last_end += 0.1; }, 0.1, 9.8 / 100.0},
+      {[](SegmentTimes& last) { last.channels[0].exposed -= 0.1; }, 0.1, 9.8 / 100.0},
+      {[](SegmentTimes& last) { last.channels[1].end += 0.1; }, 0.1, 0.1 / 100.0}};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Walked walked;
+    changes[i].apply(walked.times[5]);
 
-  const Disagreement found = walked.found();
+    const Disagreement found = walked.found();
 
-  EXPECT_NEAR(found.runs[0], 0.1 / 1.1, 1e-12);
-  EXPECT_NEAR(found.cycles[0], 9.8 / 109.8, 1e-12);
-}
-
-TEST(Disagreement, ComparesTheLastRankInRunsAndCycles) {
-  Walked walked;
-  walked.times[5].last_end += 0.1;
-
-  const Disagreement found = walked.found();
-
-  EXPECT_NEAR(found.runs[0], 0.1, 1e-12);
-  EXPECT_NEAR(found.cycles[0], 9.8 / 100.0, 1e-12);
-}
-
-TEST(Disagreement, ComparesWhatIsExposedInRunsAndCycles) {
-  Walked walked;
-  walked.times[5].channels[0].exposed -= 0.1;
-
-  const Disagreement found = walked.found();
-
-  EXPECT_NEAR(found.runs[0], 0.1, 1e-12);
-  EXPECT_NEAR(found.cycles[0], 9.8 / 100.0, 1e-12);
-}
-
-TEST(Disagreement, ComparesHowFarAChannelLagsInRunsAndCycles) {
-  Walked walked;
-  walked.times[5].channels[1].end += 0.1;
-
-  const Disagreement found = walked.found();
-
-  EXPECT_NEAR(found.runs[0], 0.1, 1e-12);
-  EXPECT_NEAR(found.cycles[0], 0.1 / 100.0, 1e-12);
+    EXPECT_NEAR(found.runs[0], changes[i].run, 1e-12) << i;
+    EXPECT_NEAR(found.cycles[0], changes[i].cycle, 1e-12) << i;
+  }
 }
 
 // A layer of the first micro-batch that differs from the one before it.
 TEST(Disagreement, RemembersTheWorstOfARunInAllRepetitionsOfItsCycle) {
   Walked walked;
-  walked.times[2].last_end += 0.1;
-  walked.times[3].last_end += 0.1;
-  walked.times[4].last_end += 0.1;
-  walked.times[5].last_end += 0.1;
+  for (std::size_t i = 2; i < 6; ++i) walked.times[i].last_end += 0.1;
 
   EXPECT_NEAR(walked.found().runs[0], 0.1, 1e-12);
 }
@@ -227,6 +209,44 @@ TEST(FirstRepetitions, AreAsManyAsTheComputeOfACycleNeedsToSettle) {
 
   EXPECT_GT(first.cycles[1], 5);
   EXPECT_LT(first.cycles[1], 100);
+}
+
+TEST(Attempts, AreAsManyAsTheGoldenOnes) {
+  std::string text;
+  for (std::uint32_t seed = 1; seed <= 30; ++seed) {
+    TimedProgram program = random_program(seed);
+    for (StepRun& run : program.runs) run.repeats = run.repeats == 1 ? 1 : 50;
+    for (RunCycle& cycle : program.cycles) cycle.repeats = 7;
+    ReplayOptions options;
+    options.tolerance = seed % 2 == 0 ? 1e-3 : 1e-6;
+    const Replay found =
+        replay_step(program, ProcessGrid(2, 1, 2, 2), platform_named("perlmutter"), options);
+    text +=
+        fmt::format("{}: {} attempts, {} collectives, {}, {:.6g}, {:.8g} s, {} events\n", seed,
+                    found.attempts, found.collectives, found.extrapolated ? "extended" : "whole",
+                    found.disagreement < 1e-9 ? 0.0 : found.disagreement, found.outcome.total.value,
+                    found.events);
+  }
+
+  expect_golden("attempts.txt", text);
+}
+
+TEST(Progress, GrowsToAtMostOne) {
+  Training training;
+  training.layers = 40;
+  training.micro_batches = 20;
+  ReplayOptions options;
+  options.extent = ReplayExtent::full;
+  std::vector<double> parts;
+  options.progress = [&](double done) { parts.push_back(done); };
+
+  replay_step(training_program(training), ProcessGrid(2, 2, 2, 2), platform_named("perlmutter"),
+              options);
+
+  ASSERT_FALSE(parts.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(parts));
+  EXPECT_GT(parts.back(), 0.5);
+  EXPECT_LE(parts.back(), 1.0);
 }
 
 }  // namespace

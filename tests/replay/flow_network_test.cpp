@@ -1,12 +1,16 @@
-// Flows one by one: delay, rate cap, sharing, and what happens within a quantum.
+// Flows one by one: delay, rate cap, sharing, and what happens within a quantum; their events come
+// out by time, and at one instant in the order in which they went in.
 #include "sim/replay/flow_network.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
+#include <random>
 #include <utility>
 #include <vector>
+
+#include "sim/replay/event_queue.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -104,24 +108,6 @@ TEST(FlowNetwork, ItTellsWhatWillFinishLookUpByLookUpBeforeItDoes) {
   EXPECT_EQ(told_before, (std::vector<std::size_t>{6, 6}));
 }
 
-TEST(FlowNetwork, AFlowWithoutWorkEndsWithItsDelay) {
-  FlowNetwork network(incidence(), Parts::whole(3), {0.0});
-  network.start(0, 0.0, costing(0.25, 0.0, 1.0));
-
-  EXPECT_DOUBLE_EQ(run(network).at(0), 0.25);
-}
-
-TEST(FlowNetwork, AQuantumMovesNoFlowThatIsAlone) {
-  FlowNetwork network(incidence(), Parts::whole(3), {0.1});
-  network.start(0, 0.0, costing(0.0, 10.0, 100.0));
-  network.start(2, 0.05, costing(0.0, 10.0, 100.0));
-
-  const auto ends = run(network);
-
-  EXPECT_DOUBLE_EQ(ends.at(0), 1.0);
-  EXPECT_DOUBLE_EQ(ends.at(2), 1.05);
-}
-
 // Ten flows come within nine hundredths of a second: the first needs no solve, has the link to
 // itself until the others are solved, and so leaves alone; those leave within a tenth of a second.
 // Nobody is left for whom the last one's leaving must be solved.
@@ -157,6 +143,32 @@ TEST(FlowNetwork, AQuantumErrsByNoMoreThanItself) {
 
   for (std::int32_t flow : {0, 1}) {
     EXPECT_NEAR(ends[quantum].at(flow), ends[0.0].at(flow), quantum);
+  }
+}
+
+TEST(EventQueue, KeepsTimeAndOrderWhilePushingAndPopping) {
+  std::mt19937 random(3);
+  EventQueue queue;
+  double now = 0.0;
+  std::int32_t last = -1;  // that came out
+  std::size_t waiting = 0;
+  for (int round = 0; round < 20000; ++round) {
+    if (waiting == 0 || random() % 2 == 0) {
+      // Few distinct distances, so that instants are shared.
+      queue.push(now + 0.5 * static_cast<double>(random() % 50), {round, 0});
+      ++waiting;
+      continue;
+    }
+    const double next = queue.next_time();
+    const Event announced = queue.next();
+    ASSERT_EQ(queue.pop().flow, announced.flow);
+    ASSERT_GE(next, now);
+    if (next == now) {
+      ASSERT_GT(announced.flow, last);
+    }
+    now = next;
+    last = announced.flow;
+    --waiting;
   }
 }
 

@@ -10,6 +10,15 @@ namespace {
 
 const ProcessGrid grid(2, 2, 2, 2);
 
+// What has been built, as one run.
+IssueStream stream_of(ProgramBuilder& builder, std::int64_t repeats = 1,
+                      const ProcessGrid& on = grid) {
+  builder.run(repeats);
+  builder.cycle(1);
+  const TimedProgram program = builder.take();
+  return unroll(program, on, Repetitions::full(program)).front();
+}
+
 TEST(IssueStream, NumbersCollectivesByChannelAndFindsThemFromBehind) {
   ProgramBuilder builder;
   const std::int32_t x = builder.collective(on::x, 0.0, 1.0, 1.0);
@@ -18,11 +27,8 @@ TEST(IssueStream, NumbersCollectivesByChannelAndFindsThemFromBehind) {
   builder.post(y);
   builder.post(x);
   builder.wait(on::x, 1);
-  builder.run(2);
-  builder.cycle(1);
-  const TimedProgram program = builder.take();
 
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+  const IssueStream stream = stream_of(builder, 2);
 
   ASSERT_EQ(stream.operations.size(), 9u);
   EXPECT_EQ(stream.posts[on::x].size(), 4u);
@@ -43,11 +49,8 @@ TEST(IssueStream, TheOldestPostIsTheFirstBehindAllThatWereWaitedFor) {
   builder.post(x);
   builder.wait(on::x, oldest_post);
   builder.wait(on::x, oldest_post);
-  builder.run(2);
-  builder.cycle(1);
-  const TimedProgram program = builder.take();
 
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+  const IssueStream stream = stream_of(builder, 2);
 
   std::vector<std::int32_t> waits;
   for (const Operation& operation : stream.operations) {
@@ -67,11 +70,8 @@ TEST(IssueStream, ChargesEachCollectiveForTheComputeSinceItsOwnPost) {
   builder.compute(1.0);
   builder.wait(on::x, 1);  // 4 s beside the first one, at half their speed
   builder.wait(on::x, 0);  // 1 s beside the second one, and the 4 s that were charged
-  builder.run(1);
-  builder.cycle(1);
-  const TimedProgram program = builder.take();
 
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
+  const IssueStream stream = stream_of(builder);
 
   EXPECT_DOUBLE_EQ(stream.operations[2].compute.value, 1.0 + 4.0);
   EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 5.0);
@@ -100,41 +100,6 @@ TEST(IssueStream, WeighsTheLastRepetitionOfACutLoopForAllThatAreLeftOut) {
     compute += stream.segments[i].weight * stream.segments[i].compute.value;
   }
   EXPECT_DOUBLE_EQ(compute, 4 * (10 * 1.0 + 5.0));
-}
-
-TEST(IssueStream, ChargesInterferenceAtTheWaitForWhatRanBeside) {
-  ProgramBuilder builder;
-  const std::int32_t x = builder.collective(on::x, 0.0, 4.0, 1.0);  // 4 s
-  builder.interference(0.1);
-  builder.post(x);
-  builder.compute(3.0);
-  builder.wait(on::x, 0);  // 3 s at 0.9 of their speed, beside it
-  builder.post(x);
-  builder.compute(9.0);
-  builder.wait(on::x, 0);  // all 4 s were
-  builder.run(1);
-  builder.cycle(1);
-  const TimedProgram program = builder.take();
-
-  const IssueStream stream = unroll(program, grid, Repetitions::full(program)).front();
-
-  EXPECT_DOUBLE_EQ(stream.operations[1].compute.value, 3.0 / 0.9);
-  EXPECT_DOUBLE_EQ(stream.operations[3].compute.value, 9.0 + 0.4);
-}
-
-TEST(IssueStream, LeavesOutChannelsWithNobodyToTalkTo) {
-  ProgramBuilder builder;
-  const std::int32_t x = builder.collective(on::x, 0.0, 0.0, 0.0);
-  builder.post(x);
-  builder.wait(on::x, 0);
-  builder.run(1);
-  builder.cycle(1);
-  const TimedProgram program = builder.take();
-
-  const IssueStream stream =
-      unroll(program, ProcessGrid(1, 2, 2, 2), Repetitions::full(program)).front();
-
-  EXPECT_EQ(stream.operations.size(), 1u);  // the mark
 }
 
 }  // namespace

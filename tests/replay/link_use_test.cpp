@@ -76,15 +76,6 @@ TEST_F(LinkUseTest, ADegradedLinkIsFullerByWhatItIsSlower) {
   EXPECT_DOUBLE_EQ(degraded[0].capacity.value, 25e9);  // of a sound one
 }
 
-TEST_F(LinkUseTest, ABundleWithoutAQuarterOfItsCablesIsFullerByAThird) {
-  bytes[link("group 0 -> group 1")] = 60e9;  // of 100 GB/s
-
-  const std::vector<LinkUse> faulty = use({{}, {{"global:0-1", 1}}}, {1.0});
-
-  ASSERT_EQ(faulty.size(), 1U);
-  EXPECT_DOUBLE_EQ(faulty[0].busiest_utilisation, 0.8);
-}
-
 // Of a node's links, all of one kind, those of 148, 76 and 38 GB/s.
 TEST_F(LinkUseTest, LinksOfOneKindButOfDifferentWidthStandApart) {
   bytes[link("node 0 device 0 -> device 1")] = 148e9;

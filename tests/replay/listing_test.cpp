@@ -1,7 +1,6 @@
 // What the listing tells the witness about a step.
 #include "sim/replay/listing.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,8 +12,6 @@
 
 namespace fourfold::tests {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Around a ring of four a gather goes three steps, an all-reduce six. The axis x has nobody to talk
 // to; ranks 0, 2, 4 and 6 are one line along z, and 0 and 1 one along y.
@@ -64,25 +61,6 @@ TEST(Listing, NamesCostsStepsAndRingsOfEveryGroupAndEachOperationOfAllRanks) {
             "wait z_gather 1\n"
             "wait y 1\n"
             "compute 4 6\n");
-}
-
-// Both kinds ride one channel, as small gradients and sharded ones do along z.
-TEST(Listing, GivesEveryClassTheStepsOfItsKind) {
-  ProgramBuilder builder;
-  const auto posted = [&](CollectiveKind kind) {
-    builder.post(builder.collective(on::z_reduce, 0.5, 1024.0, 4096.0, kind));
-  };
-  posted(CollectiveKind::reduce_scatter);
-  posted(CollectiveKind::all_reduce);
-  builder.wait(on::z_reduce, 0);
-  builder.run(1);
-  builder.cycle(1);
-
-  const std::string text =
-      listing(builder.take(), ProcessGrid(1, 1, 5, 1), read_platform("crossbar"));
-
-  EXPECT_THAT(text, HasSubstr("\nclass 0 0.5 1024 4096 4\n"));
-  EXPECT_THAT(text, HasSubstr("\nclass 1 0.5 1024 4096 8\n"));
 }
 
 // On nodes of four devices that are all joined: rings along x pass all four of a node, several

@@ -130,35 +130,8 @@ TEST(MaxMin, FollowsProgressiveFillingThroughRandomComingsAndGoings) {
   for (int round = 0; round < 200; ++round) {
     follow_comings_and_goings(random_network(random), 30, random);
   }
-}
-
-TEST(MaxMin, FollowsProgressiveFillingWhereChangesConcernFewOfManyFlows) {
-  std::mt19937 random(17);
   for (int round = 0; round < 3; ++round) {
     follow_comings_and_goings(sparse_network(random), 400, random);
-  }
-}
-
-TEST(MaxMin, NeverExceedsACapacity) {
-  std::mt19937 random(11);
-  for (int round = 0; round < 200; ++round) {
-    const Network network = random_network(random);
-    const Incidence incidence(network.capacities, network.footprints);
-    const Parts alone = Parts::whole(incidence.flow_count());
-    MaxMin solver(incidence, alone);
-
-    for (std::int32_t flow = 0; flow < incidence.flow_count(); ++flow) {
-      solver.enter(flow, random_bound(incidence, flow, random));
-    }
-    solver.solve();
-
-    for (std::int32_t link = 0; link < incidence.link_count(); ++link) {
-      double load = 0.0;
-      for (const FlowShare& entry : incidence.flows_on(link)) {
-        load += entry.share * solver.rate(entry.flow);
-      }
-      EXPECT_LE(load, incidence.capacity(link) * (1 + 2e-9));
-    }
   }
 }
 

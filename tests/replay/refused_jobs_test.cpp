@@ -1,7 +1,9 @@
 // What jobs are refused with, at the edges of what machines, references and logs take.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/estimate/estimate.hpp"
@@ -74,16 +76,17 @@ TEST(RefusedJobs, AskReferencesForFaults) {
 TEST(RefusedJobs, AskReferencesForMoreDevicesThanTheyTake) {
   const Platform crossbar = read_platform("crossbar");
   ReplayOptions options;
-  options.carrier = Carrier::stock_edges;
-  EXPECT_EQ(most_devices(options.carrier), 4096);
-  EXPECT_EQ(said({1, 1, 1, 4097}, crossbar, options),
-            "Stock SimGrid communications per ring edge (s4u) are for at most 4096 devices, and "
-            "the grid 1x1x1x4097 has 4097: the default fidelity replays any number.");
-  options.carrier = Carrier::stock_steps;
-  EXPECT_EQ(most_devices(options.carrier), 1024);
-  EXPECT_EQ(said({1, 1, 1, 1025}, crossbar, options),
-            "Stock SimGrid communications step by step (s4u-step) are for at most 1024 devices, "
-            "and the grid 1x1x1x1025 has 1025: the default fidelity replays any number.");
+  for (const auto& [carrier, most, how] :
+       {std::tuple{Carrier::stock_edges, 4096, "per ring edge (s4u)"},
+        {Carrier::stock_steps, 1024, "step by step (s4u-step)"}}) {
+    options.carrier = carrier;
+    EXPECT_EQ(most_devices(carrier), most);
+    EXPECT_EQ(
+        said({1, 1, 1, most + 1}, crossbar, options),
+        fmt::format("Stock SimGrid communications {} are for at most {} devices, and the grid "
+                    "1x1x1x{} has {}: the default fidelity replays any number.",
+                    how, most, most + 1, most + 1));
+  }
 }
 
 // On paths that one communication cannot take: through a switch of a node, or with detours.

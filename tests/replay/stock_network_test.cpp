@@ -90,6 +90,8 @@ TEST(StockNetwork, AgreesWithFlowsOnACrossbar) {
   }
 }
 
+// Packed; on nodes drawn from the whole machine, where rings of many groups meet on single links
+// between groups; and on a narrow network.
 TEST(StockNetwork, AgreesWithFlowsOnMachines) {
   for (const char* name : {"frontier", "perlmutter"}) {
     const Platform platform = on_minimal_routes(name);
@@ -97,25 +99,13 @@ TEST(StockNetwork, AgreesWithFlowsOnMachines) {
          {ProcessGrid(4, 2, 4, 1), ProcessGrid(2, 3, 4, 3), ProcessGrid(8, 2, 4, 1)}) {
       expect_agreement(grid, platform, {}, agreement);
     }
-  }
-}
-
-// Nodes drawn from the whole machine: rings of many groups meet on single links between groups.
-TEST(StockNetwork, AgreesWithFlowsOnNodesDrawnAtRandom) {
-  for (const char* name : {"frontier", "perlmutter"}) {
-    const Platform platform = on_minimal_routes(name);
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       const ProcessGrid grid(2, 3, 4, 2);
       expect_agreement(grid, platform, placed_at_random(grid, platform, seed), agreement);
     }
-  }
-}
-
-TEST(StockNetwork, AgreesWithFlowsOnANarrowNetwork) {
-  for (const char* name : {"frontier", "perlmutter"}) {
-    const Platform platform = narrow_dragonfly(name);
-    expect_agreement(ProcessGrid(8, 2, 4, 2), platform, {}, agreement);
-    expect_agreement(ProcessGrid(2, 4, 4, 4), platform, {}, agreement);
+    for (const ProcessGrid& grid : {ProcessGrid(8, 2, 4, 2), ProcessGrid(2, 4, 4, 4)}) {
+      expect_agreement(grid, narrow_dragonfly(name), {}, agreement);
+    }
   }
 }
 
@@ -156,19 +146,12 @@ TEST(StockNetwork, SLOW_FollowsTheEdgesWhereTheReferencesPart) {
   expect_edges({narrow_dragonfly("frontier"), narrow_dragonfly("perlmutter"),
                 on_minimal_routes("polaris"), on_minimal_routes("alps")},
                {ProcessGrid(8, 2, 4, 1), ProcessGrid(2, 3, 4, 3)}, 2);
-}
-
-// On whole machines the references part by up to 0.4 %.
-TEST(StockNetwork, SLOW_FollowsTheEdgesOnNodesDrawnAtRandom) {
+  // On whole machines the references part by up to 0.4 %.
   expect_edges({on_minimal_routes("frontier"), on_minimal_routes("perlmutter")},
                {ProcessGrid(8, 2, 4, 1), ProcessGrid(8, 2, 4, 2), ProcessGrid(2, 4, 4, 4),
                 ProcessGrid(1, 1, 16, 4)},
                4);
-}
-
-TEST(StockNetwork, SLOW_AgreesWithFlowsOn512Devices) {
-  const Platform platform = on_minimal_routes("frontier");
-  expect_agreement(ProcessGrid(8, 4, 4, 4), platform, {}, agreement);
+  expect_agreement(ProcessGrid(8, 4, 4, 4), on_minimal_routes("frontier"), {}, agreement);
 }
 
 // Both kinds ride one channel, as small gradients and sharded ones do along z.

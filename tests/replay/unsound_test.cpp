@@ -44,54 +44,63 @@ std::string said(const std::function<void(TimedProgram&)>& change) {
 
 constexpr std::size_t compute = 0, post = 1, wait = 2;  // steps
 
-TEST(Unsound, PostsAreOfCollectivesThatAreDescribed) {
-  const auto of = [](std::int32_t collective) {
-    return said([=](TimedProgram& program) { program.steps[post].collective = collective; });
-  };
-  const std::string sentence = "The program posts a collective that it does not describe.";
-
-  EXPECT_EQ(of(0), "accepted");
-  EXPECT_EQ(of(-1), sentence);
-  EXPECT_EQ(of(2), sentence);
-  EXPECT_EQ(of(1), "The program posts a collective on a channel that is not its own.");
-}
-
-TEST(Unsound, CostsAreNotNegativeAndRatesArePositive) {
-  const auto of = [](const CollectiveCost& cost) {
-    return said([&](TimedProgram& program) { program.collectives[0].cost = cost; });
-  };
-  const std::string sentence =
-      "The program posts a collective with a negative cost, or with a rate cap of zero.";
-
-  EXPECT_EQ(of({{0.0}, {0.0}, {1e-9}}), "accepted");
-  EXPECT_EQ(of({{-1e-9}, {1.0}, {1.0}}), sentence);
-  EXPECT_EQ(of({{1.0}, {-1e-9}, {1.0}}), sentence);
-  EXPECT_EQ(of({{1.0}, {1.0}, {0.0}}), sentence);
-  EXPECT_EQ(of({{1.0}, {1.0}, {-1.0}}), sentence);
-}
-
-TEST(Unsound, DurationsAreNumbersOfSeconds) {
-  const auto of = [](double seconds) {
-    return said([=](TimedProgram& program) { program.steps[compute].duration = {seconds}; });
-  };
-  const std::string sentence =
-      "The program has a compute step whose duration is not a number of seconds.";
-
-  EXPECT_EQ(of(0.0), "accepted");
-  for (double bad : {-1e-12, std::numeric_limits<double>::infinity(),
-                     std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_EQ(of(bad), sentence) << bad;
+TEST(Unsound, ProgramsAreRefusedForEachPartThatCannotBe) {
+  const std::string undescribed = "The program posts a collective that it does not describe.";
+  const std::string undeclared = "The program posts on a channel that it does not declare.";
+  for (const auto& [collective, sentence] :
+       {std::pair{0, std::string("accepted")},
+        {-1, undescribed},
+        {2, undescribed},
+        {1, "The program posts a collective on a channel that is not its own."}}) {
+    EXPECT_EQ(said([=](TimedProgram& program) { program.steps[post].collective = collective; }),
+              sentence)
+        << collective;
   }
-}
-
-TEST(Unsound, ChannelsAreDeclared) {
-  const std::string sentence = "The program posts on a channel that it does not declare.";
   for (std::size_t step : {post, wait}) {
     for (ChannelNumber channel : {-1, 5}) {
       EXPECT_EQ(said([=](TimedProgram& program) { program.steps[step].channel = channel; }),
-                sentence)
+                undeclared)
           << step << " on " << channel;
     }
+  }
+  // Each with whether it is sound.
+  for (const auto& [cost, sound] :
+       std::vector<std::pair<CollectiveCost, bool>>{{{{0.0}, {0.0}, {1e-9}}, true},
+                                                    {{{-1e-9}, {1.0}, {1.0}}, false},
+                                                    {{{1.0}, {-1e-9}, {1.0}}, false},
+                                                    {{{1.0}, {1.0}, {0.0}}, false},
+                                                    {{{1.0}, {1.0}, {-1.0}}, false}}) {
+    EXPECT_EQ(
+        said([&](TimedProgram& program) { program.collectives[0].cost = cost; }),
+        sound ? "accepted"
+              : "The program posts a collective with a negative cost, or with a rate cap of zero.");
+  }
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  for (double seconds : {0.0, -1e-12, infinite, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(said([=](TimedProgram& program) { program.steps[compute].duration = {seconds}; }),
+              seconds == 0.0
+                  ? "accepted"
+                  : "The program has a compute step whose duration is not a number of seconds.");
+  }
+  // The third run and the second cycle, each with whether it is sound.
+  using Range = std::array<std::int32_t, 3>;
+  for (const auto& [run, sound] : std::vector<std::pair<Range, bool>>{{{3, 4, 1}, true},
+                                                                      {{4, 4, 1}, true},
+                                                                      {{3, 5, 1}, false},
+                                                                      {{-1, 1, 1}, false},
+                                                                      {{4, 3, 1}, false},
+                                                                      {{3, 4, 0}, false}}) {
+    const auto [first, last, repeats] = run;
+    EXPECT_EQ(said([=](TimedProgram& program) {
+                program.runs[2] = {first, last, repeats};
+              }),
+              sound ? "accepted"
+                    : "A run of the program names steps that do not exist, or has no repetition.");
+    EXPECT_EQ(said([=](TimedProgram& program) {
+                program.cycles[1] = {first - 1, last - 1, repeats};
+              }),
+              sound ? "accepted"
+                    : "A cycle of the program names runs that do not exist, or has no repetition.");
   }
 }
 
@@ -129,36 +138,6 @@ TEST(Unsound, ChannelsWithoutPartnersAreNotLookedAt) {
   const ProcessGrid alone(2, 2, 2, 1);
 
   EXPECT_EQ(refusal([&] { unroll(program, alone, Repetitions::full(program)); }), "accepted");
-}
-
-TEST(Unsound, RunsHaveStepsAndRepetitions) {
-  const auto of = [](const StepRun& run) {
-    return said([=](TimedProgram& program) { program.runs[2] = run; });
-  };
-  const std::string sentence =
-      "A run of the program names steps that do not exist, or has no repetition.";
-
-  EXPECT_EQ(of({3, 4, 1}), "accepted");
-  EXPECT_EQ(of({4, 4, 1}), "accepted");
-  EXPECT_EQ(of({3, 5, 1}), sentence);
-  EXPECT_EQ(of({-1, 1, 1}), sentence);
-  EXPECT_EQ(of({4, 3, 1}), sentence);
-  EXPECT_EQ(of({3, 4, 0}), sentence);
-}
-
-TEST(Unsound, CyclesHaveRunsAndRepetitions) {
-  const auto of = [](const RunCycle& cycle) {
-    return said([=](TimedProgram& program) { program.cycles[1] = cycle; });
-  };
-  const std::string sentence =
-      "A cycle of the program names runs that do not exist, or has no repetition.";
-
-  EXPECT_EQ(of({2, 3, 1}), "accepted");
-  EXPECT_EQ(of({3, 3, 1}), "accepted");
-  EXPECT_EQ(of({2, 4, 1}), sentence);
-  EXPECT_EQ(of({-1, 3, 1}), sentence);
-  EXPECT_EQ(of({3, 2, 1}), sentence);
-  EXPECT_EQ(of({2, 3, 0}), sentence);
 }
 
 TEST(Unsound, StagesFollowEachOtherAndAreThoseOfTheGrid) {
