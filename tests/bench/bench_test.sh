@@ -74,6 +74,7 @@ if grep -E '.{121}' "$folder/text"; then fail "a line of more than 120 character
 "$fourfold" bench gemm --rounds 3 --shapes 64x64x64 --csv 2>/dev/null | heard '^gemm,"NN 64' ||
   fail "no CSV"
 
+# What words_test.cpp hears of wrong words is not heard once more.
 refused() {
   local sentence=$1 status=0
   shift
@@ -83,16 +84,7 @@ refused() {
     fail "fourfold bench $*: status $status, $(cat "$folder/complaint"); expected: $sentence"
 }
 refused 'did you mean "gemm"?' gem
-refused "is no shape" gemm --shapes 64x64
-refused "from 1 to 1048576" gemm --shapes 64x0x64
-refused "OpenBLAS and oneDNN" gemm --libraries mkl
-refused "is no size" collectives --sizes 4MB
-refused "has 4 ranks, not 2" collectives --grid 2x1x2x1 --ranks 2
-refused "needs two ranks" p2p --ranks 1
-refused "--shapes has no effect on bench p2p" p2p --shapes 8x8x8
-refused "did you mean" gemm --model gpt2-mni
 refused "is no folder; make it first" checkpoint --folder "$folder/nowhere"
 refused "is no folder; make it first" checkpoint --folder "$folder/said"
 [ ! -e "$folder/nowhere" ] || fail "a folder is left behind"
-refused "excludes" gemm --json --csv
 echo "bench measures and refuses"

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "bench/kinds/gathered.hpp"
-#include "bench/kinds/rungs.hpp"
 #include "bench/kinds/traffic.hpp"
 #include "bench/measure/collective.hpp"
 #include "bench/measure/turns.hpp"
@@ -39,6 +38,7 @@ TwoRanks& two_ranks() {
   return ranks;
 }
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 
 std::string last_sent;
@@ -70,18 +70,6 @@ class Messages : public ::testing::TestWithParam<int> {
   static int other() { return 1 - GetParam(); }
 };
 
-TEST_P(Messages, GoToAndFroInAPingPong) {
-  PingPong ping(8);
-
-  ping.seconds();
-
-  const std::string send = fmt::format("send 8 to {}", other());
-  const std::string receive = fmt::format("receive 8 from {}", other());
-  EXPECT_EQ(two_ranks().calls,
-            GetParam() == 0 ? (std::vector<std::string>{"barrier", send, receive, "maximum"})
-                            : (std::vector<std::string>{"barrier", receive, send, "maximum"}));
-}
-
 // What is timed lies within what the caller waits for, so that half of it is at most half.
 TEST_P(Messages, OfAPingPongTakeHalfARoundTrip) {
   two_ranks().call_s = 0.02;
@@ -106,33 +94,17 @@ TEST_P(Messages, OfAPingPongAreLookedAt) {
   two_ranks().garbles = true;
   ping.seconds();
   EXPECT_FALSE(ping.right());
-}
-
-TEST_P(Messages, OfAPingPongWithoutBytesAreNone) {
-  PingPong ping(0);
-  ping.seconds();
-  EXPECT_TRUE(ping.right());
-}
-
-TEST_P(Messages, OfAStreamGoOneWayAndAreAnsweredOnce) {
-  MessageStream stream(64);
-
-  stream.seconds();
-
-  const std::vector<std::string>& calls = two_ranks().calls;
-  ASSERT_EQ(calls.size(), MessageStream::window + 4u);
-  EXPECT_EQ(calls[0], "barrier");
-  for (std::size_t i = 1; i <= MessageStream::window; ++i) {
-    EXPECT_EQ(calls[i], GetParam() == 0 ? "start to send 64 to 1" : "start to receive 64 from 0");
-  }
-  EXPECT_EQ(calls[MessageStream::window + 1], fmt::format("wait for {}", MessageStream::window));
-  EXPECT_EQ(calls[MessageStream::window + 2], GetParam() == 0 ? "receive 1 from 1" : "send 1 to 0");
-  EXPECT_TRUE(stream.right());
+  PingPong of_nothing(0);
+  of_nothing.seconds();
+  EXPECT_TRUE(of_nothing.right());
 }
 
 TEST_P(Messages, OfAStreamAreLookedAtByWhoReceivesThem) {
-  two_ranks().garbles = true;
   MessageStream stream(64);
+  stream.seconds();
+  EXPECT_TRUE(stream.right());
+  EXPECT_THAT(two_ranks().calls, Contains(fmt::format("wait for {}", MessageStream::window)));
+  two_ranks().garbles = true;
   stream.seconds();
   EXPECT_EQ(stream.right(), GetParam() == 0);
 }
@@ -224,22 +196,6 @@ TEST(BenchP2p, HasSizesOfItsOwnAndFewerRoundsOfLongOnes) {
   EXPECT_EQ(table.rows[11].seconds.size(), 16u);
   EXPECT_EQ(table.rows[13].name, "bandwidth, 2 MiB");
   EXPECT_EQ(table.rows[13].seconds.size(), 4u);
-}
-
-TEST(BenchEstimate, HasARowForEachOfItsPoints) {
-  two_ranks() = {};
-  BenchQuestion question;
-  question.rounds = 3;
-
-  const BenchTable table = bench_estimate(question);
-
-  ASSERT_EQ(table.rows.size(), 3u);
-  EXPECT_EQ(table.rows[0].name, "gpt-5b on 32 devices, 2x2x2x4");
-  EXPECT_EQ(table.rows[2].name, "gpt-80b on 2048 devices, 8x4x8x8");
-  for (const BenchRow& row : table.rows) {
-    EXPECT_TRUE(row.right);
-    EXPECT_DOUBLE_EQ(row.figures[0], 1.0 / median(row.seconds));
-  }
 }
 
 // A group of which this rank is a member, whose others bring what this rank brings for them.

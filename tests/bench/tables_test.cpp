@@ -1,4 +1,5 @@
-// What fourfold bench prints of any numbers, in a golden text, and what its samples must be like.
+// What fourfold bench prints of any numbers, in a golden text, and what it measures with: sizes,
+// samples, ranks of values, streams, turns and products.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,9 +9,12 @@
 #include <string>
 
 #include "bench/kinds/bench_table.hpp"
+#include "bench/measure/collective.hpp"
+#include "bench/measure/messages.hpp"
 #include "bench/measure/product.hpp"
 #include "bench/measure/slow_down.hpp"
 #include "bench/measure/stream.hpp"
+#include "bench/measure/turns.hpp"
 #include "engine/cpu/sgemm.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
@@ -54,6 +58,8 @@ TEST(BenchTables, AreTheGoldenOnes) {
 
 TEST(Sizes, AreSaidInTheLargestUnitThatTheyReach) {
   EXPECT_EQ(size_text(0), "0 B");
+  EXPECT_EQ(size_text(1023), "1023 B");
+  EXPECT_EQ(size_text(1.5 * (1 << 20)), "1.5 MiB");
   EXPECT_EQ(size_text((1 << 20) - 1), "1024 KiB");
   EXPECT_EQ(size_text(1 << 20), "1 MiB");
   EXPECT_EQ(size_text(std::int64_t{3} << 30), "3 GiB");
@@ -70,6 +76,7 @@ TEST(Sizes, AreSaidInTheLargestUnitThatTheyReach) {
 
 // Of every sample and share, by sorting.
 TEST(Quantiles, AreTheNearestOfTheSortedValues) {
+  EXPECT_THROW(median({}), std::invalid_argument);
   std::mt19937 random(3);
   for (std::size_t n = 1; n <= 12; ++n) {
     Sample sample;
@@ -121,6 +128,29 @@ TEST(RankTest, IsWhatItsDefinitionSays) {
     if (*std::max_element(fresh.begin(), fresh.end()) == 0) continue;
     EXPECT_NEAR(chance_of_lower(fresh, before), by_definition(fresh, before), 1e-12);
   }
+  EXPECT_EQ(chance_of_lower({1, 1, 1}, {1, 1}), 1.0);
+  EXPECT_EQ(chance_of_lower({}, {1, 2}), 1.0);
+}
+
+Sample normal(double mean, double spread, int n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> draw(mean, spread);
+  Sample sample;
+  for (int i = 0; i < n; ++i) sample.push_back(draw(random));
+  return sample;
+}
+
+TEST(RankTest, SeesAShiftAndNoShiftAndNeverTheOtherWay) {
+  const Sample before = normal(100, 3, 60, 1);
+
+  EXPECT_LT(chance_of_lower(normal(91, 3, 60, 2), before), 1e-6);
+  EXPECT_GT(chance_of_lower(normal(109, 3, 60, 3), before), 0.999);
+  int alarms = 0;
+  for (unsigned seed = 10; seed < 410; ++seed) {
+    if (chance_of_lower(normal(100, 3, 60, seed), normal(100, 3, 60, seed + 1000)) < 0.05) ++alarms;
+  }
+  EXPECT_LE(alarms, 35);  // 20 expected; beyond 35 once in a thousand
+  EXPECT_GE(alarms, 7);
 }
 
 TEST(SlowDown, IsForTheWorkAndTheRanksThatItNames) {
@@ -175,17 +205,53 @@ TEST(Streams, OutgrowTheLastCacheFourTimesOver) {
   EXPECT_EQ(stream_array_bytes(0), stream_array_bytes(1));
 }
 
-TEST(Products, AreRepeatedInPartAndCountedAsOne) {
+TEST(Overlap, IsWhatOsuDefines) {
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 1.0), 100.0);
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 2.0), 0.0);
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 1.25), 75.0);
+  EXPECT_DOUBLE_EQ(overlap_percent(1.0, 1.0, 3.0), 0.0);
+}
+
+TEST(Partners, LieHalfTheRanksApartAndAnOddOneOutIsAlone) {
+  EXPECT_EQ(partner_of(0, 2), 1);
+  EXPECT_EQ(partner_of(1, 4), 3);
+  EXPECT_EQ(partner_of(3, 4), 1);
+  EXPECT_EQ(partner_of(4, 5), 4);
+  EXPECT_EQ(partner_of(0, 1), 0);
+}
+
+TEST(Turns, TakeEachInEveryRoundAndLeaveWarmUpsOut) {
+  std::string order;
+  const std::vector<Sample> samples = take_turns({[&] {
+                                                    order += 'a';
+                                                    return 1.0;
+                                                  },
+                                                  [&] {
+                                                    order += 'b';
+                                                    return 2.0;
+                                                  }},
+                                                 {.rounds = 3, .warm_ups = 1});
+  EXPECT_EQ(order, "abababab");
+  EXPECT_EQ(samples, (std::vector<Sample>{{1, 1, 1}, {2, 2, 2}}));
+}
+
+TEST(Products, AreRightInEveryFormLibraryAndPrecision) {
   use_one_thread();
   for (GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
-    const Product product{form, 24, 40, 56};
-    ProductRun run(product, {Library::onednn, form, Precision::fp32});
-    EXPECT_EQ(run.flops(), 2.0 * 24 * 40 * 56);
-    EXPECT_EQ(run.times_in(0.0), 1);
-    for (const double share : {0.001, 0.5, 1.0}) {
-      run.repeat(share);
-      run.run();
-      EXPECT_LE(run.error(), 1.0) << name(form) << " " << share;
+    for (Precision precision : {Precision::fp32, Precision::bf16}) {
+      const Product product{form, 40, 56, 72, precision, precision, precision};
+      for (const GemmKernel& kernel : candidates(product)) {
+        ProductRun run(product, kernel);
+        EXPECT_LE(run.error(), 1.0) << product.str() << ", " << text_of(kernel);
+        EXPECT_GT(run.error(), 1e-9) << "rounding leaves something";
+        EXPECT_EQ(run.flops(), 2.0 * 40 * 56 * 72);
+        EXPECT_EQ(run.times_in(0.0), 1);
+        for (const double share : {0.001, 0.5, 1.0}) {
+          run.repeat(share);
+          run.run();
+          EXPECT_LE(run.error(), 1.0) << product.str() << " " << share;
+        }
+      }
     }
   }
 }

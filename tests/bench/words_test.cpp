@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@
 
 namespace fourfold::tests {
 namespace {
+
+using namespace std::string_literals;
 
 using Verb = std::function<int(const Started&)>;
 
@@ -51,6 +55,11 @@ class Asked {
     text_ += fmt::format("{} {}\n  {}", name_, fmt::join(words, " "), said(verb_, name_, words));
     if (text_.back() != '\n') text_ += '\n';
   }
+  // Words as they are typed, with blanks between.
+  void add_line(const std::string& line) {
+    std::istringstream words(line);
+    add({std::istream_iterator<std::string>(words), {}});
+  }
   const std::string& text() const { return text_; }
 
  private:
@@ -60,56 +69,24 @@ class Asked {
 
 TEST(BenchWords, AreTheGoldenOnes) {
   Asked bench(run_bench_verb, "bench");
-  bench.add({});
-  bench.add({"--plan"});
-  bench.add({"--help"});
-  const std::vector<std::vector<std::string>> flags{{},
-                                                    {"--ranks", "3"},
-                                                    {"--ranks", "0"},
-                                                    {"--shapes", "nt:8x16x24"},
-                                                    {"--libraries", "oneDNN"},
-                                                    {"--model", "gpt2-124m"},
-                                                    {"--sequences", "2"},
-                                                    {"--precision", "bf16"},
-                                                    {"--grid", "1x2x1x3"},
-                                                    {"--grid", "1x2x1x3", "--ranks", "6"},
-                                                    {"--grid", "1x2x1x3", "--ranks", "5"},
-                                                    {"--transports", "ring,window"},
-                                                    {"--sizes", "8,64KiB"},
-                                                    {"--folder", "somewhere"},
-                                                    {"--platform", "alps"},
-                                                    {"--rounds", "3"},
-                                                    {"--json"},
-                                                    {"--csv"}};
+  for (const char* line : {"", "--plan", "--help"}) bench.add_line(line);
   for (const BenchKind& kind : bench_kinds()) {
-    for (const auto& more : flags) {
-      std::vector<std::string> words{kind.name};
-      words.insert(words.end(), more.begin(), more.end());
-      words.emplace_back("--plan");
-      bench.add(words);
+    for (const char* flags :
+         {"", "--ranks 3", "--ranks 0", "--shapes nt:8x16x24", "--libraries oneDNN",
+          "--model gpt2-124m", "--sequences 2", "--precision bf16", "--grid 1x2x1x3",
+          "--grid 1x2x1x3 --ranks 6", "--grid 1x2x1x3 --ranks 5", "--transports ring,window",
+          "--sizes 8,64KiB", "--folder somewhere", "--platform alps", "--rounds 3", "--json",
+          "--csv"}) {
+      bench.add_line(fmt::format("{} {} --plan", kind.name, flags));
     }
   }
-  const std::vector<std::vector<std::string>> wrong{{"gem"},
-                                                    {"gemm", "--rounds", "2"},
-                                                    {"gemm", "--sequences", "0"},
-                                                    {"gemm", "--ranks", "-1"},
-                                                    {"gemm", "--ranks", "1048577"},
-                                                    {"gemm", "--precision", "fp8"},
-                                                    {"gemm", "--grid", "2x2"},
-                                                    {"gemm", "--grid", "5x1x1x1"},
-                                                    {"gemm", "--libraries", "mkl"},
-                                                    {"gemm", "--model", "gpt2-mni"},
-                                                    {"gemm", "--json", "--csv"},
-                                                    {"collectives", "--ranks", "1"},
-                                                    {"collectives", "--grid", "1x1x1x1"},
-                                                    {"collectives", "--transports", "pigeon"},
-                                                    {"p2p", "--ranks", "1"},
-                                                    {"checkpoint", "--grid", "5x1x1x1"},
-                                                    {"attention", "--sizes", "0"},
-                                                    {"maps", "maps"}};
-  for (auto words : wrong) {
-    words.emplace_back("--plan");
-    bench.add(words);
+  for (const char* wrong :
+       {"gem", "gemm --rounds 2", "gemm --sequences 0", "gemm --ranks -1", "gemm --ranks 1048577",
+        "gemm --precision fp8", "gemm --grid 2x2", "gemm --grid 5x1x1x1", "gemm --libraries mkl",
+        "gemm --model gpt2-mni", "gemm --json --csv", "collectives --ranks 1",
+        "collectives --grid 1x1x1x1", "collectives --transports pigeon", "p2p --ranks 1",
+        "checkpoint --grid 5x1x1x1", "attention --sizes 0", "maps maps"}) {
+    bench.add_line(wrong + std::string(" --plan"));
   }
   expect_golden("bench_words.txt", bench.text());
 }
@@ -170,26 +147,6 @@ TEST(BaselineFiles, EditedAreRefusedOrAnotherBaseline) {
                       said);
 }
 
-TEST(BaselineFiles, AreReadWholly) {
-  const Baseline written = own_baseline();
-  const Baseline read = baseline_from_json(to_json(written), "base.json");
-  EXPECT_EQ(read.provenance.cpu, written.provenance.cpu);
-  EXPECT_EQ(read.libraries, "libraries");
-  EXPECT_EQ(read.ranks, 3);
-  EXPECT_EQ(read.fma_peak, 100.5);
-  ASSERT_EQ(read.metrics.size(), written.metrics.size());
-  for (std::size_t i = 0; i < read.metrics.size(); ++i) {
-    EXPECT_EQ(read.metrics[i].name, written.metrics[i].name);
-    EXPECT_EQ(read.metrics[i].scale, written.metrics[i].scale);
-    EXPECT_EQ(read.metrics[i].reference.value, written.metrics[i].reference.value);
-    EXPECT_EQ(read.metrics[i].reference.lower, written.metrics[i].reference.lower);
-    EXPECT_EQ(read.metrics[i].reference.upper, written.metrics[i].reference.upper);
-    EXPECT_EQ(read.metrics[i].reference.unit, written.metrics[i].reference.unit);
-    EXPECT_EQ(read.metrics[i].judged, written.metrics[i].judged);
-    EXPECT_EQ(read.metrics[i].samples, written.metrics[i].samples);
-  }
-}
-
 TEST(RegressWords, AreTheGoldenOnes) {
   const TemporaryFolder temporary;
   const std::string folder = temporary.file("");
@@ -199,23 +156,21 @@ TEST(RegressWords, AreTheGoldenOnes) {
   baseline.provenance.cpu = "another processor";
   std::ofstream(other) << to_json(baseline);
   Asked regress(run_regress_verb, "regress");
-  const std::vector<std::vector<std::string>> all{
-      {"--help"},
-      {"--ranks", "3", "--plan"},
-      {"--ranks", "-1", "--plan"},
-      {"--ranks", "3", "--quick", "--json", "--plan"},
-      {"--baseline", base, "--ranks", "3", "--plan"},
-      {"--baseline", base, "--ranks", "4", "--plan"},
-      {"--baseline", folder + "none.json", "--ranks", "3", "--plan"},
-      {"--baseline", "", "--plan"},
-      {"--baseline", base, "--record", base, "--plan"},
-      {"--record", folder + "new.json", "--ranks", "2", "--plan"},
-      {"--record", folder + "nowhere/new.json", "--ranks", "2", "--plan"},
-      {"--junit", folder + "new.xml", "--ranks", "2", "--plan"},
-      {"--junit", folder + "nowhere/new.xml", "--ranks", "2", "--plan"},
-      {"--junit", folder, "--ranks", "2", "--plan"},
-      {"--plam"}};
-  for (const auto& words : all) regress.add(words);
+  for (const std::string& line :
+       {"--help"s, "--ranks 3 --plan"s, "--ranks -1 --plan"s, "--ranks 3 --quick --json --plan"s,
+        "--baseline " + base + " --ranks 3 --plan", "--baseline " + base + " --ranks 4 --plan",
+        "--baseline " + folder + "none.json --ranks 3 --plan"}) {
+    regress.add_line(line);
+  }
+  regress.add({"--baseline", "", "--plan"});
+  for (const std::string& line : {"--baseline " + base + " --record " + base + " --plan",
+                                  "--record " + folder + "new.json --ranks 2 --plan",
+                                  "--record " + folder + "nowhere/new.json --ranks 2 --plan",
+                                  "--junit " + folder + "new.xml --ranks 2 --plan",
+                                  "--junit " + folder + "nowhere/new.xml --ranks 2 --plan",
+                                  "--junit " + folder + " --ranks 2 --plan", "--plam"s}) {
+    regress.add_line(line);
+  }
   std::string text = regress.text();
   for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
     text.replace(at, folder.size(), "FOLDER/");
@@ -231,11 +186,8 @@ TEST(RegressWords, AreTheGoldenOnes) {
 
 TEST(DoctorWords, AreTheGoldenOnes) {
   Asked doctor(run_doctor_verb, "doctor");
-  doctor.add({"--help"});
-  doctor.add({"--plan"});
-  doctor.add({"--json", "--plan"});
-  doctor.add({"--jsno"});
-  doctor.add({"now"});
+  for (const char* line : {"--help", "--plan", "--json --plan", "--jsno", "now"})
+    doctor.add_line(line);
   expect_golden("doctor_words.txt", doctor.text());
 }
 

@@ -11,39 +11,30 @@ namespace fourfold::reference {
 namespace {
 
 // One weight w = 2, gradient 0.5 clipped by 0.4 to g = 0.2, beta1 = 0.9, beta2 = 0.99, decay 0.1.
-// After the first step m^ = g and v^ = g^2: w falls by rate * (1 + 0.1 * 2).
-TEST(AdamW, FirstStepIsTheLearningRateInTheGradientsDirection) {
-  double master = 2.0, m = 0.0, v = 0.0;
-  const double gradient = 0.5;
+// After the first step m^ = g and v^ = g^2: w falls by rate * (1 + 0.1 * 2). A second step with
+// g = 0, no decay and epsilon 1e-3: m^ = 0.9 * 0.02 / 0.19, v^ = 0.99 * 0.0004 / 0.0199.
+TEST(AdamW, StepsInTheDirectionOfUnbiasedMoments) {
+  double master = 2.0, m = 0.0, v = 0.0, gradient = 0.5;
   AdamW numbers;
   numbers.learning_rate = 0.01;
   numbers.beta1 = 0.9;
   numbers.beta2 = 0.99;
   numbers.epsilon = 0.0;
+  const auto step = [&](std::int64_t number, double decay, double clipped) {
+    adamw({numbers, number, decay}, View<const double>{&gradient, 1, 1}, clipped,
+          Shard<double>{{&master, 1, 1}, {&m, 1, 1}, {&v, 1, 1}});
+  };
 
-  adamw({numbers, 1, 0.1}, View<const double>{&gradient, 1, 1}, 0.4,
-        Shard<double>{{&master, 1, 1}, {&m, 1, 1}, {&v, 1, 1}});
-
+  step(1, 0.1, 0.4);
   EXPECT_NEAR(m, 0.02, 1e-15);
   EXPECT_NEAR(v, 0.0004, 1e-15);
   EXPECT_NEAR(master, 2.0 - 0.01 * 1.2, 1e-15);
-}
 
-// Second step with g = 0: m^ = 0.9 * 0.02 / 0.19, v^ = 0.99 * 0.0004 / 0.0199.
-TEST(AdamW, LaterStepsCorrectTheBiasOfTheirNumber) {
-  double master = 1.0, m = 0.02, v = 0.0004;
-  const double gradient = 0.0;
-  AdamW numbers;
-  numbers.learning_rate = 0.01;
-  numbers.beta1 = 0.9;
-  numbers.beta2 = 0.99;
   numbers.epsilon = 1e-3;
-
-  adamw({numbers, 2, 0.0}, View<const double>{&gradient, 1, 1}, 1.0,
-        Shard<double>{{&master, 1, 1}, {&m, 1, 1}, {&v, 1, 1}});
-
+  gradient = 0.0;
+  step(2, 0.0, 1.0);
   const double direction = (0.018 / 0.19) / (std::sqrt(0.000396 / 0.0199) + 1e-3);
-  EXPECT_NEAR(master, 1.0 - 0.01 * direction, 1e-15);
+  EXPECT_NEAR(master, 2.0 - 0.01 * 1.2 - 0.01 * direction, 1e-15);
 }
 
 TEST(AdamW, ClipsOnlyAboveTheNorm) {

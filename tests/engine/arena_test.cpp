@@ -60,34 +60,18 @@ void expect_no_overlap(const std::vector<PlannedBuffer>& buffers, const ArenaPla
   }
 }
 
+// Every fourth buffer is filled part by part, from its end on: what is gone before a part is filled
+// may have lain there.
 TEST(Arena, BuffersInUseTogetherShareNoByte) {
   std::mt19937 random(1);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 40; ++round) {
     std::vector<PlannedBuffer> buffers;
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < (round % 2 == 0 ? 200 : 60); ++i) {
       const auto first = static_cast<std::int32_t>(random() % 300);
-      buffers.push_back({static_cast<std::int64_t>(random() % 5000), first,
-                         first + static_cast<std::int32_t>(random() % 40)});
-    }
-
-    const ArenaPlan plan = plan_arena(buffers);
-
-    expect_no_overlap(buffers, plan);
-    EXPECT_GE(plan.bytes, least_bytes(buffers));
-  }
-}
-
-// A buffer that is filled part by part, from its end on: what is gone before a part is filled may
-// have lain there.
-TEST(Arena, GivesThePlaceOfAPartUntilItIsFilled) {
-  std::mt19937 random(2);
-  for (int round = 0; round < 20; ++round) {
-    std::vector<PlannedBuffer> buffers;
-    for (int i = 0; i < 60; ++i) {
-      const auto first = static_cast<std::int32_t>(random() % 300);
-      PlannedBuffer buffer{static_cast<std::int64_t>(64 + random() % 5000), first,
+      PlannedBuffer buffer{static_cast<std::int64_t>(random() % 5000), first,
                            first + static_cast<std::int32_t>(random() % 40)};
-      if (i % 4 == 0) {
+      if (round % 2 == 1 && i % 4 == 0) {
+        buffer.bytes += 64;
         const std::int64_t behind = buffer.bytes / 3;
         const auto later = static_cast<std::int32_t>((buffer.first + buffer.last + 1) / 2);
         buffer.parts = {{0, buffer.bytes - behind, later},
@@ -116,12 +100,24 @@ TEST(Arena, ReusesWhatIsDead) {
   EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
 }
 
+// A buffer goes into the tightest gap below what is placed already, in steps of 64 bytes.
+TEST(Arena, TakesTheTightestGapThatIsWideEnough) {
+  // Two tall ones leave gaps of 192 and of 64 bytes under and between what is in use throughout.
+  const std::vector<PlannedBuffer> buffers{{1000, 0, 9}, {65, 0, 4}, {192, 5, 9}, {60, 2, 3}};
+
+  const ArenaPlan plan = plan_arena(buffers);
+
+  EXPECT_EQ(plan.bytes, 1024 + 192);
+  EXPECT_EQ(least_bytes(buffers), 1000 + 192);
+  EXPECT_EQ(least_bytes({{10, 0, 1}, {20, 2, 3}}), 20);
+  EXPECT_EQ(least_bytes({{10, 0, 2}, {20, 2, 3}}), 30);
+}
+
 TEST(Arena, OfAStepNeedsHardlyMoreThanTheCountedPeak) {
   const Model wide{"wide", 4, 256, 8, 64, 1000};
   const Model deep{"deep", 12, 64, 4, 64, 500};
   const Model wordy{"wordy", 2, 64, 4, 128, 8000};
   std::mt19937 random(9);
-  double worst = 0.0;
   for (const Model& model : {wide, deep, wordy}) {
     for (const char* text : {"1x1x1x1", "1x1x1x2", "2x2x1x1", "1x2x2x1", "2x1x2x2", "1x1x4x1"}) {
       for (int i = 0; i < 6; ++i) {
@@ -137,12 +133,9 @@ TEST(Arena, OfAStepNeedsHardlyMoreThanTheCountedPeak) {
             << " arena over least " << m.arena / m.least;
         EXPECT_NEAR((m.least + m.persistent) / m.counted, 1.0, 0.005)
             << model.name << " " << text << " " << described(options) << " zero=" << options.zero;
-        worst = std::max(worst, m.over_counted());
       }
     }
   }
-  RecordProperty("worst_ratio_percent", static_cast<int>(100 * worst));
-  std::printf("worst ratio %.4f\n", worst);
 }
 
 // What waits on the host lies there, in as many bytes as are counted, and takes none of the arena.

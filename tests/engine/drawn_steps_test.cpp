@@ -1,15 +1,16 @@
-// Steps drawn over all options train what one device trains with the usual ones, and what is
-// trained is what it was: losses, norms and sums over weights, gradients and roundings.
+// Steps drawn over all options: what is trained is what it was, losses, norms and sums over
+// weights, gradients and roundings; and what the lockstep rung really moves is what the counted
+// rung says, byte by byte.
 #include "tests/drawn_steps.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
 #include "tests/engine/tiny.hpp"
 #include "tests/golden.hpp"
+#include "tests/schedule/steps.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -33,38 +34,6 @@ std::vector<StepResult> train(Lockstep<T>& run, std::int64_t sequences, std::uin
     results.push_back(run.step(random_batch(trained_model, sequences, step), optimizer()));
   }
   return results;
-}
-
-struct OneDevice {
-  explicit OneDevice(std::int64_t sequences)
-      : run(trained_model, StepOptions{}, {1, 1, 1, 1}, tiny_seed),
-        steps(train(run, sequences, optimizer_steps)) {}
-  Lockstep<double> run;
-  std::vector<StepResult> steps;
-};
-
-TEST(DrawnSteps, TrainWhatOneDeviceTrains) {
-  std::map<std::int64_t, OneDevice> one_device;
-  for (std::int64_t number = 0; number < 64; number += 7) {
-    const DrawnStep step = drawn_step(number, most_trained_devices, trained_model);
-    if (step.batch > most_trained_sequences) continue;
-    const OneDevice& expected = one_device.try_emplace(step.batch, step.batch).first->second;
-
-    Lockstep<double> run(step.model, step.options, step.grid, tiny_seed);
-    const std::vector<StepResult> steps = train(run, step.batch, optimizer_steps);
-
-    constexpr double tolerance = 1e-9;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      EXPECT_NEAR(steps[i].loss, expected.steps[i].loss, tolerance) << words_of(step);
-      EXPECT_NEAR(steps[i].gradient_norm, expected.steps[i].gradient_norm, tolerance)
-          << words_of(step);
-    }
-    for (const std::string& parameter : run.parameters()) {
-      EXPECT_LT(largest_difference(run.weight(parameter), expected.run.weight(parameter)),
-                tolerance)
-          << words_of(step) << ": " << parameter;
-    }
-  }
 }
 
 template <typename T>
@@ -108,6 +77,37 @@ TEST(DrawnSteps, RoundAsTheGoldenNumbers) {
     text += fmt::format(" {:.8g}\n", sum);
   }
   expect_golden_numbers("trained_bf16.txt", text, 1e-5);
+}
+
+// Whatever the grid and the options: of every stage, messages and collectives between stages
+// included.
+TEST(DrawnSteps, MoveWhatTheCountedRungSays) {
+  const Model model{"tiny", 4, 24, 12, 4, 29};
+  int pipelines = 0;
+  for (std::int64_t number = 0; number < 90; number += 6) {
+    const DrawnStep step = drawn_step(number, 8, model);
+    if (step.batch > 24) continue;
+    Lockstep<float> run(model, step.options, step.grid, tiny_seed);
+
+    const StepResult result = run.step(random_batch(model, step.batch, tiny_seed), {});
+
+    const std::int64_t stages = step.grid.extent(Axis::pipe);
+    pipelines += stages > 1 ? 1 : 0;
+    ASSERT_EQ(std::ssize(result.stages), stages);
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      const Counts expected = counted(folded_step(model, step.options, Stage{stage, stages}),
+                                      step.grid, step.micro_batch_tokens())
+                                  .counts;
+      const std::vector<Bytes>& payload = result.stages[static_cast<std::size_t>(stage)].payload;
+      ASSERT_EQ(payload.size(), expected.payload.size());
+      for (std::size_t channel = 0; channel < payload.size(); ++channel) {
+        EXPECT_EQ(payload[channel], expected.payload[channel])
+            << words_of(step) << " stage " << stage << " channel "
+            << name(expected.channels[channel]);
+      }
+    }
+  }
+  EXPECT_GE(pipelines, 2);
 }
 
 }  // namespace

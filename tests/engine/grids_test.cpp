@@ -1,5 +1,5 @@
-// Every grid trains the same model: loss, gradient norm, gradients and weights equal those of one
-// rank.
+// Every grid trains the same model, with attention fused or not: loss, gradient norm, gradients and
+// weights equal those of one rank; and what is repeated in backward changes no bit.
 #include <gtest/gtest.h>
 
 #include "tests/engine/tiny.hpp"
@@ -7,82 +7,25 @@
 namespace fourfold::tests {
 namespace {
 
-constexpr std::int64_t sequences = 12;
-constexpr double tolerance = 1e-10;
-
-struct Trained {
-  std::vector<StepResult> steps;
-  std::map<std::string, Matrix<double>> weights, gradients;
-};
-
-Trained trained(const Model& model, const StepOptions& options, const ProcessGrid& grid) {
-  Lockstep<double> run(model, options, grid, tiny_seed);
-  roughen(run);
-  Trained result;
-  for (std::uint64_t step = 0; step < 2; ++step) {
-    result.steps.push_back(run.step(random_batch(model, sequences, step), {}));
-  }
-  for (const std::string& parameter : run.parameters()) {
-    result.weights[parameter] = run.weight(parameter);
-    result.gradients[parameter] = run.gradient(parameter);
-  }
-  return result;
-}
-
-void expect_equal(const Trained& a, const Trained& b) {
-  for (std::size_t i = 0; i < a.steps.size(); ++i) {
-    EXPECT_NEAR(a.steps[i].loss, b.steps[i].loss, tolerance);
-    EXPECT_NEAR(a.steps[i].gradient_norm, b.steps[i].gradient_norm, tolerance);
-  }
-  for (const auto& [parameter, weight] : a.weights) {
-    EXPECT_LT(largest_difference(weight, b.weights.at(parameter)), tolerance) << parameter;
-    EXPECT_LT(largest_difference(a.gradients.at(parameter), b.gradients.at(parameter)), tolerance)
-        << parameter;
-  }
-}
-
-// All grids of at most `ranks` ranks that this model and batch divide by.
-std::vector<ProcessGrid> grids(const Model& model, std::int64_t micro_batches, std::int64_t ranks) {
-  std::vector<ProcessGrid> result;
-  for (std::int64_t x = 1; x <= ranks; ++x) {
-    for (std::int64_t y = 1; x * y <= ranks; ++y) {
-      for (std::int64_t z = 1; x * y * z <= ranks; ++z) {
-        for (std::int64_t data = 1; x * y * z * data <= ranks; ++data) {
-          if (model.heads % x != 0 || model.hidden % y != 0) continue;
-          if (sequences % (micro_batches * z * data) == 0) result.emplace_back(x, y, z, data);
+// What mixes of options train on them is in pipelines_test.cpp.
+TEST(Grids, AllUpTo16RanksEqualOneRank) {
+  const Model model = tiny_model();
+  const Trained expected = trained(model, {}, {1, 1, 1, 1});
+  int tried = 0;
+  for (std::int64_t x : {1, 2, 4}) {
+    for (std::int64_t y : {1, 2, 3, 4, 6, 12}) {
+      for (std::int64_t z : {1, 2, 3, 4, 6, 12}) {
+        for (std::int64_t data : {1, 2, 3, 4, 6, 12}) {
+          if (x * y * z * data > 16 || trained_sequences % (z * data) != 0) continue;
+          const ProcessGrid grid(x, y, z, data);
+          SCOPED_TRACE(grid.str());
+          expect_equal(trained(model, {}, grid), expected);
+          ++tried;
         }
       }
     }
   }
-  return result;
-}
-
-TEST(Grids, AllUpTo16RanksEqualOneRank) {
-  const Trained expected = trained(tiny_model(), {}, {1, 1, 1, 1});
-  const std::vector<ProcessGrid> all = grids(tiny_model(), 1, 16);
-  ASSERT_GT(all.size(), 80U);
-
-  for (const ProcessGrid& grid : all) {
-    SCOPED_TRACE(grid.str());
-    expect_equal(trained(tiny_model(), {}, grid), expected);
-  }
-}
-
-TEST(Grids, EveryMixOfOptionsEqualsOneRank) {
-  const Trained expected = trained(tiny_model(), {}, {1, 1, 1, 1});
-
-  for (std::int64_t micro_batches : {2, 3}) {
-    for (const auto reduction :
-         {GradientReduction::per_micro_batch, GradientReduction::accumulated}) {
-      for (const ProcessGrid& grid : grids(tiny_model(), micro_batches, 8)) {
-        StepOptions options;
-        options.micro_batches = micro_batches;
-        options.gradient_reduction = reduction;
-        SCOPED_TRACE(grid.str() + " M=" + std::to_string(micro_batches) + " " + name(reduction));
-        expect_equal(trained(tiny_model(), options, grid), expected);
-      }
-    }
-  }
+  EXPECT_GT(tried, 80);
 }
 
 // With 5 words along x of extent 4 one rank holds one word and one holds padding only.
@@ -103,14 +46,52 @@ TEST(Grids, NormCountsEveryElementOfTheGradientOnce) {
   Lockstep<double> run(tiny_model(), StepOptions{}, {2, 2, 2, 2}, tiny_seed);
   roughen(run);
 
-  const double norm = run.step(random_batch(tiny_model(), sequences, 0), {}).gradient_norm;
+  const double norm = run.step(random_batch(tiny_model(), trained_sequences, 0), {}).gradient_norm;
 
   double squares = 0.0;
   for (const std::string& parameter : run.parameters()) {
     for (double g : run.gradient(parameter).values) squares += g * g;
   }
-  EXPECT_NEAR(std::sqrt(squares), norm, tolerance);
+  EXPECT_NEAR(std::sqrt(squares), norm, 1e-10);
   EXPECT_GT(norm, AdamW{}.clip_norm);
+}
+
+TEST(Grids, OfUnfusedAttentionTrainWhatTheFusedKernelTrains) {
+  StepOptions options;
+  options.precision = Precision::fp32;
+  const Trained expected = trained(tiny_model(), options, {1, 1, 1, 1});
+  options.attention = AttentionKernel::unfused;
+  for (const ProcessGrid& grid :
+       {ProcessGrid(1, 1, 1, 1), ProcessGrid(4, 1, 1, 1), ProcessGrid(2, 2, 2, 1),
+        ProcessGrid(1, 3, 2, 2), ProcessGrid(2, 1, 1, 1, 2)}) {
+    for (const Recompute recompute : {Recompute::selective, Recompute::none}) {
+      for (const bool along_x : {false, true}) {
+        SCOPED_TRACE(grid.str() + " recompute " + name(recompute) +
+                     (along_x ? " cut along x" : ""));
+        options.recompute = recompute;
+        options.micro_batches = grid.extent(Axis::pipe);
+        options.sequence_parallel = along_x && grid.extent(Axis::x) > 1;
+        expect_equal(trained(tiny_model(), options, grid), expected);
+      }
+    }
+  }
+}
+
+TEST(Recompute, OfAnyKindChangesNoBit) {
+  for (AttentionKernel attention : {AttentionKernel::fused, AttentionKernel::unfused}) {
+    for (Precision precision : {Precision::bf16, Precision::fp32}) {
+      StepOptions options;
+      options.recompute = Recompute::none;
+      options.attention = attention;
+      options.precision = precision;
+      const Trained expected = trained(tiny_model(), options, {2, 1, 1, 1});
+      for (Recompute recompute : {Recompute::selective, Recompute::full}) {
+        SCOPED_TRACE(std::string(name(attention)) + " " + name(precision) + " " + name(recompute));
+        options.recompute = recompute;
+        expect_equal(trained(tiny_model(), options, {2, 1, 1, 1}), expected, 0.0);
+      }
+    }
+  }
 }
 
 }  // namespace

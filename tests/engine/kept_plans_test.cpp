@@ -69,19 +69,6 @@ TEST(KeptPlans, OfMemoryAreTheGoldenOnes) {
   expect_golden("plans.txt", text);
 }
 
-// A buffer goes into the tightest gap below what is placed already, in steps of 64 bytes.
-TEST(Arena, TakesTheTightestGapThatIsWideEnough) {
-  // Two tall ones leave gaps of 192 and of 64 bytes under and between what is in use throughout.
-  const std::vector<PlannedBuffer> buffers{{1000, 0, 9}, {65, 0, 4}, {192, 5, 9}, {60, 2, 3}};
-
-  const ArenaPlan plan = plan_arena(buffers);
-
-  EXPECT_EQ(plan.bytes, 1024 + 192);
-  EXPECT_EQ(least_bytes(buffers), 1000 + 192);
-  EXPECT_EQ(least_bytes({{10, 0, 1}, {20, 2, 3}}), 20);
-  EXPECT_EQ(least_bytes({{10, 0, 2}, {20, 2, 3}}), 30);
-}
-
 TEST(RingOrder, CutsIntoChunksOfWhichTheLastMayBeShorter) {
   for (std::int64_t elements : {0, 1, 5, 11, 12}) {
     for (std::int64_t members : {1, 2, 4, 7}) {
@@ -123,22 +110,6 @@ TEST(KeptNumbers, OfWeightsAndBatchesAreTheGoldenOnes) {
                       fmt::join(counting.targets, " "));
 
   expect_golden("engine_numbers.txt", text);
-}
-
-// Every sequence of a batch is somebody's, for each micro-batch, and the ranks along x and y share
-// it.
-TEST(Batches, AreSharedOutWhole) {
-  const ProcessGrid grid(2, 3, 2, 2, 2);
-  std::vector<int> taken(48, 0);
-  for (std::int64_t m = 0; m < 3; ++m) {
-    for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-      const Share own = share(grid, rank, m, 16);
-      EXPECT_EQ(own.count, 4);
-      for (std::int64_t i = own.first; i < own.first + own.count; ++i) ++taken[i];
-    }
-  }
-
-  for (int times : taken) EXPECT_EQ(times, 2 * 3 * 2);
 }
 
 }  // namespace

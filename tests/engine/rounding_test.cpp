@@ -1,4 +1,5 @@
-// bf16 as the program records it: weights and activations rounded, master weights and sums not.
+// bf16 as the program records it: weights and activations rounded, master weights and sums not; and
+// which choices change no bit.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -19,49 +20,61 @@ TEST(Bf16, RoundsToNearestAndTiesToEven) {
   EXPECT_EQ(rounded_to_bf16(0.0F), 0.0F);
 }
 
+// Cut to its upper half, the last NaN would be infinity.
 TEST(Bf16, KeepsInfinityAndNoNumber) {
   EXPECT_EQ(rounded_to_bf16(INFINITY), INFINITY);
   EXPECT_EQ(rounded_to_bf16(std::numeric_limits<float>::max()), INFINITY);
   EXPECT_TRUE(std::isnan(rounded_to_bf16(NAN)));
-}
-
-// Cut to its upper half, this NaN would be infinity.
-TEST(Bf16, KeepsANanWhoseBitsAreAllInItsLowerHalf) {
   EXPECT_TRUE(std::isnan(from_bf16_bits(bf16_bits(std::bit_cast<float>(0x7f800001U)))));
   EXPECT_EQ(from_bf16_bits(bf16_bits(-2.5F)), -2.5F);
 }
 
-std::map<std::string, Matrix<float>> trained(const StepOptions& options) {
-  Lockstep<float> run(tiny_model(3), options, {2, 2, 2, 1}, tiny_seed, Rounding::recorded);
+std::map<std::string, Matrix<float>> trained(const StepOptions& options, const ProcessGrid& grid,
+                                             Rounding rounding) {
+  Lockstep<float> run(tiny_model(3), options, grid, tiny_seed, rounding);
   for (std::uint64_t step = 0; step < 2; ++step) {
     run.step(random_batch(tiny_model(3), 8, step), {});
   }
-  std::map<std::string, Matrix<float>> weights;
-  for (const std::string& parameter : run.parameters()) weights[parameter] = run.weight(parameter);
-  return weights;
+  return weights_of(run);
 }
 
 TEST(Rounding, WeightsAreWhatBf16CanHold) {
-  for (const auto& [parameter, weight] : trained({})) {
+  for (const auto& [parameter, weight] : trained({}, {2, 2, 2, 1}, Rounding::recorded)) {
     for (float w : weight.values) ASSERT_EQ(w, rounded_to_bf16(w)) << parameter;
   }
 }
 
-TEST(Rounding, OverlapsAndRepetitionsLeaveTheWeightsBitwiseUnchanged) {
-  StepOptions plain;
-  plain.micro_batches = 2;
-  plain.overlap = no_overlap;
-  const auto expected = trained(plain);
+class Overlap : public testing::TestWithParam<const char*> {};
 
+// Choices that move starts and waits, or repeat what is known, change no bit of the weights. Where
+// sums are accumulated before or after they are reduced changes their rounding, and in bf16 what is
+// reduced in which precision.
+TEST_P(Overlap, AndRepetitionsLeaveTheWeightsBitwiseUnchanged) {
+  const ProcessGrid grid = ProcessGrid::parse(GetParam());
   std::mt19937 random(tiny_seed);
-  for (int i = 0; i < 40; ++i) {
-    StepOptions options = random_options(random, 2);
-    options.gradient_reduction = plain.gradient_reduction;  // these three change what is rounded
-    options.grad_reduce_precision_z = plain.grad_reduce_precision_z;
-    options.grad_reduce_precision_data = plain.grad_reduce_precision_data;
-    EXPECT_TRUE(trained(options) == expected) << described(options);
+  for (const Rounding rounding : {Rounding::none, Rounding::recorded}) {
+    for (std::int64_t micro_batches : {1, 2, 4}) {
+      for (const auto reduction :
+           {GradientReduction::per_micro_batch, GradientReduction::accumulated}) {
+        StepOptions plain;
+        plain.micro_batches = micro_batches;
+        plain.overlap = no_overlap;
+        plain.gradient_reduction = reduction;
+        const auto expected = trained(plain, grid, rounding);
+        for (int i = 0; i < 16; ++i) {
+          StepOptions options = random_options(random, micro_batches);
+          options.gradient_reduction = reduction;
+          options.grad_reduce_precision_z = plain.grad_reduce_precision_z;
+          options.grad_reduce_precision_data = plain.grad_reduce_precision_data;
+          EXPECT_TRUE(trained(options, grid, rounding) == expected) << described(options);
+        }
+      }
+    }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Grids, Overlap,
+                         testing::Values("1x1x1x1", "2x2x2x1", "1x2x1x2", "2x1x2x1"));
 
 // Rates so small that no bf16 weight moves in one step still add up in the master weights.
 TEST(Rounding, MasterWeightsCollectStepsThatBf16WouldLose) {

@@ -29,10 +29,6 @@ TEST(BlockPlace, ElevenRowsOverFourDevicesLeavePaddingAtTheEnd) {
   EXPECT_FALSE(last.holds(11));
 }
 
-TEST(BlockPlace, PartsBeyondTheMatrixAreEmpty) {
-  EXPECT_EQ(part_of(5, ProcessGrid(4, 1, 1, 1), 3, {Axis::x}).valid, 0);
-}
-
 TEST(BlockPlace, TheOrderOfCutsDecidesWhoHoldsWhat) {
   const ProcessGrid grid(2, 1, 3, 2);
 
@@ -56,15 +52,6 @@ TEST(Scatter, CutsBlocksOnceMoreInFlatPieces) {
 
   EXPECT_EQ(first.values, (std::vector<double>{1, 2, 5}));
   EXPECT_EQ(last.values, (std::vector<double>{8, 11, 12}));
-}
-
-TEST(Scatter, PadsWithZeros) {
-  const Shape shape{3, 2, {{Axis::x}, {}, {}, {}, Owed::sum}};
-
-  const Matrix<double> last = scatter(shape, ProcessGrid(2, 1, 1, 1), 1, counted(3, 2));
-
-  EXPECT_EQ(last.rows, 2);
-  EXPECT_EQ(last.values, (std::vector<double>{5, 6, 0, 0}));
 }
 
 TEST(Scatter, GatherIsItsInverseOnEveryGrid) {

@@ -1,9 +1,15 @@
-// A GPT small enough for finite differences, and ways to compare two runs of it.
+// A GPT small enough for finite differences, what runs of small models train, and ways to compare
+// two of them.
 #pragma once
 
-#include <cmath>
-#include <string>
+#include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/batch.hpp"
 #include "engine/initial_weights.hpp"
 #include "engine/reference/lockstep.hpp"
 
@@ -36,6 +42,45 @@ double largest_difference(const Matrix<T>& a, const Matrix<T>& b) {
     largest = std::max(largest, static_cast<double>(std::abs(a.values[i] - b.values[i])));
   }
   return largest;
+}
+
+template <typename T>
+std::map<std::string, Matrix<T>> weights_of(const Lockstep<T>& run) {
+  std::map<std::string, Matrix<T>> weights;
+  for (const std::string& parameter : run.parameters()) weights[parameter] = run.weight(parameter);
+  return weights;
+}
+
+// What two steps of rough weights come to.
+struct Trained {
+  std::vector<StepResult> steps;
+  std::map<std::string, Matrix<double>> weights, gradients;
+};
+
+inline constexpr std::int64_t trained_sequences = 12;
+
+inline Trained trained(const Model& model, const StepOptions& options, const ProcessGrid& grid) {
+  Lockstep<double> run(model, options, grid, tiny_seed);
+  roughen(run);
+  Trained result;
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    result.steps.push_back(run.step(random_batch(model, trained_sequences, step), {}));
+  }
+  result.weights = weights_of(run);
+  for (const std::string& name : run.parameters()) result.gradients[name] = run.gradient(name);
+  return result;
+}
+
+inline void expect_equal(const Trained& a, const Trained& b, double tolerance = 1e-10) {
+  ASSERT_EQ(a.weights.size(), b.weights.size());
+  for (std::size_t i = 0; i < a.steps.size(); ++i) {
+    EXPECT_NEAR(a.steps[i].loss, b.steps[i].loss, tolerance);
+    EXPECT_NEAR(a.steps[i].gradient_norm, b.steps[i].gradient_norm, tolerance);
+  }
+  for (const auto& [name, weight] : a.weights) {
+    EXPECT_LE(largest_difference(weight, b.weights.at(name)), tolerance) << name;
+    EXPECT_LE(largest_difference(a.gradients.at(name), b.gradients.at(name)), tolerance) << name;
+  }
 }
 
 }  // namespace fourfold::tests

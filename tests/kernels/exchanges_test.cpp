@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 
 #include "engine/reference/scatter.hpp"
 #include "tests/kernels/shown_values.hpp"
@@ -120,15 +119,7 @@ TEST_P(Exchanges, WithNeighboursJoinWhatIsCut) {
 }
 
 TEST_P(Exchanges, GiveTheRefereesBits) {
-  const std::array all{what.before, what.cut, what.back, what.spread, what.near};
-  ShownValues::Values seen = values.executed();
-  for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-    ASSERT_EQ(seen[rank].size(), all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      EXPECT_EQ(seen[rank][i], referee.kept(all[i])[static_cast<std::size_t>(rank)].values)
-          << rank << " " << i;
-    }
-  }
+  values.expect_executed(referee, {what.before, what.cut, what.back, what.spread, what.near});
 }
 
 INSTANTIATE_TEST_SUITE_P(OnRanks, Exchanges, testing::Values(1, 2, 4));

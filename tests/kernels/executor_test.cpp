@@ -8,24 +8,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <thread>
 
-#include "engine/batch.hpp"
-#include "engine/cpu/reference_backend.hpp"
-#include "engine/plan/block_place.hpp"
-#include "engine/reference/lockstep.hpp"
-#include "engine/reference/scatter.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/drawn_steps.hpp"
-#include "tests/kernels/thread_ranks.hpp"
+#include "tests/kernels/executing_ranks.hpp"
 #include "tests/refusal.hpp"
-#include "tests/train/apart_backend.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-constexpr std::uint64_t seed = 7;
 constexpr std::int64_t optimizer_steps = 2;
 
 AdamW optimizer() {
@@ -46,93 +37,32 @@ Batch batch_of(const DrawnStep& step, std::int64_t number, bool leaves_out) {
 }
 
 LocalBatch local(const Batch& batch, const DrawnStep& step, std::int64_t rank, bool leaves_out) {
-  LocalBatch own;
-  own.sequences = batch.sequences;
+  LocalBatch own = local_batch(batch, step.grid, rank, step.micro_batch_tokens());
   if (leaves_out) own.counted_targets = counted_targets(batch.targets);
-  for (std::int64_t m = 0; m < step.options.micro_batches; ++m) {
-    const Share part = share(step.grid, rank, m, step.micro_batch_tokens());
-    for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
-      own.tokens.push_back(batch.tokens[static_cast<std::size_t>(i)]);
-      own.targets.push_back(batch.targets[static_cast<std::size_t>(i)]);
-    }
-  }
   return own;
 }
 
-// Ordinary memory, or a device that nobody reaches.
-enum class Where : std::uint8_t { host, apart };
-
-struct OneRank {
-  OneRank(const DrawnStep& step, std::int64_t number, Where where, Meetings& meetings)
-      : rank(number),
-        schedule(
-            issue(record_step(step.model, step.options, stage_of(step.grid, rank)), step.options)),
-        apart(reference, MemoryReach::device),
-        backend(where == Where::host ? static_cast<Backend&>(reference) : apart),
-        weights(schedule.program, step.grid, rank, backend.memory()),
-        communicators(meetings.of_rank(rank, schedule.program.channels, backend.memory())),
-        executor(step.model, schedule, step.batch, {weights, backend, pointers(), {}}) {
-    weights.initialise(step.model, seed);
-  }
-  std::vector<Communicator*> pointers() const {
-    std::vector<Communicator*> result;
-    for (const auto& one : communicators) result.push_back(one.get());
-    return result;
-  }
-  int disturbed() const {
-    int sum = 0;
-    for (const auto& one : communicators) sum += one->disturbed();
-    return sum;
-  }
-  // Elements of the blocks, padding included, that are not those of the referee's stage.
-  std::int64_t differing(const Lockstep<float>& referee) const {
-    std::int64_t count = 0;
-    const std::int64_t stage = stage_of(weights.grid(), rank).index;
-    for (const Stored& stored : weights.all()) {
-      const Matrix<float> expected =
-          scatter(stored.shape, weights.grid(), rank, referee.weight_on(stage, stored.name));
-      const std::vector<float> own = numbers_of(*stored.memory, stored.block);
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        count += std::memcmp(&own[i], &expected.values[i], sizeof own[i]) == 0 ? 0 : 1;
-      }
-    }
-    return count;
-  }
-
-  std::int64_t rank = 0;
-  Schedule schedule;
-  ReferenceBackend reference;
-  ApartBackend apart;
-  Backend& backend;
-  Weights weights;
-  std::vector<std::unique_ptr<ThreadCommunicator>> communicators;
-  Executor executor;
-  std::vector<ExecutedStep> steps;
-  std::string failure;
-};
+std::unique_ptr<OneRank> rank_of(const DrawnStep& step, std::int64_t rank, Where where,
+                                 Meetings& meetings) {
+  return std::make_unique<OneRank>(
+      step.model,
+      issue(record_step(step.model, step.options, stage_of(step.grid, rank)), step.options),
+      step.grid, step.batch, rank, where, meetings);
+}
 
 std::vector<std::unique_ptr<OneRank>> trained(const DrawnStep& step, Where where, bool leaves_out) {
   Meetings meetings(step.grid);
   std::vector<std::unique_ptr<OneRank>> ranks;
   for (std::int64_t rank = 0; rank < step.grid.size(); ++rank) {
-    ranks.push_back(std::make_unique<OneRank>(step, rank, where, meetings));
+    ranks.push_back(rank_of(step, rank, where, meetings));
   }
-  std::vector<std::thread> threads;
-  for (const auto& rank : ranks) {
-    threads.emplace_back([&step, &meetings, leaves_out, &own = *rank] {
-      try {
-        for (std::int64_t number = 1; number <= optimizer_steps; ++number) {
-          const Batch batch = batch_of(step, number, leaves_out);
-          own.steps.push_back(
-              own.executor.step(local(batch, step, own.rank, leaves_out), optimizer(), number));
-        }
-      } catch (const std::exception& error) {
-        own.failure = error.what();
-        meetings.give_up();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  work_on_all(ranks, meetings, [&](OneRank& own) {
+    for (std::int64_t number = 1; number <= optimizer_steps; ++number) {
+      const Batch batch = batch_of(step, number, leaves_out);
+      own.steps.push_back(
+          own.executor.step(local(batch, step, own.rank, leaves_out), optimizer(), number));
+    }
+  });
   return ranks;
 }
 
@@ -167,7 +97,7 @@ void expect_whole_account(const ExecutedStep& step, const Program& program) {
 void expect_referees_bits(const DrawnStep& step, Where where, bool leaves_out) {
   SCOPED_TRACE(words_of(step) + (where == Where::host ? "" : ", apart") +
                (leaves_out ? ", some targets left out" : ""));
-  Lockstep<float> referee(step.model, step.options, step.grid, seed, Rounding::recorded);
+  Lockstep<float> referee(step.model, step.options, step.grid, executed_seed, Rounding::recorded);
   std::vector<StepResult> expected;
   for (std::int64_t number = 1; number <= optimizer_steps; ++number) {
     expected.push_back(referee.step(batch_of(step, number, leaves_out), optimizer()));
@@ -220,7 +150,8 @@ DrawnStep plain_step(const ProcessGrid& grid, std::int64_t batch) {
 TEST(Executor, OfTargetsThatAreAllLeftOutHasNoLoss) {
   const DrawnStep step = plain_step({1, 1, 1, 1}, 2);
   Meetings meetings(step.grid);
-  OneRank rank(step, 0, Where::host, meetings);
+  const std::unique_ptr<OneRank> made_rank = rank_of(step, 0, Where::host, meetings);
+  OneRank& rank = *made_rank;
   Batch batch = random_batch(trained_model, step.batch, 1);
   std::ranges::fill(batch.targets, ignored_target);
 
@@ -239,8 +170,9 @@ TEST(Executor, OfTargetsThatAreAllLeftOutHasNoLoss) {
 TEST(Executor, RefusesWordsThatAreNotItsShare) {
   const DrawnStep step = plain_step({1, 1, 2, 1}, 4);
   Meetings meetings(step.grid);
-  OneRank rank(step, 1, Where::host, meetings);
-  OneRank other(step, 0, Where::host, meetings);
+  const std::unique_ptr<OneRank> made_rank = rank_of(step, 1, Where::host, meetings);
+  OneRank& rank = *made_rank;
+  const std::unique_ptr<OneRank> other = rank_of(step, 0, Where::host, meetings);
   const Batch batch = random_batch(trained_model, step.batch, 1);
   const LocalBatch right = local(batch, step, 1, false);
   const auto said = [&](const std::function<void(LocalBatch&)>& change) {
@@ -249,15 +181,11 @@ TEST(Executor, RefusesWordsThatAreNotItsShare) {
     return refusal([&] { rank.executor.step(changed, optimizer(), 1); });
   };
 
-  EXPECT_EQ(said([](LocalBatch& b) { b.tokens.pop_back(); }),
-            "executor: this rank's share of a step of 4 sequences is 8 tokens and as many targets, "
-            "not 7 of 4");
-  EXPECT_EQ(said([](LocalBatch& b) { b.targets.push_back(0); }),
-            "executor: this rank's share of a step of 4 sequences is 8 tokens and as many targets, "
-            "not 9 of 4");
-  EXPECT_EQ(said([](LocalBatch& b) { b.sequences = 2; }),
-            "executor: this rank's share of a step of 4 sequences is 8 tokens and as many targets, "
-            "not 8 of 2");
+  const std::string share =
+      "executor: this rank's share of a step of 4 sequences is 8 tokens and as many targets, not ";
+  EXPECT_EQ(said([](LocalBatch& b) { b.tokens.pop_back(); }), share + "7 of 4");
+  EXPECT_EQ(said([](LocalBatch& b) { b.targets.push_back(0); }), share + "9 of 4");
+  EXPECT_EQ(said([](LocalBatch& b) { b.sequences = 2; }), share + "8 of 2");
   for (const std::int32_t word : {-1, -2, 29, 1000}) {
     EXPECT_EQ(said([word](LocalBatch& b) { b.tokens.back() = word; }),
               "token " + std::to_string(word) + " is outside the vocabulary of 29 words");
@@ -270,7 +198,8 @@ TEST(Executor, RefusesWordsThatAreNotItsShare) {
 TEST(Executor, RefusesMeansThatDoNotFitTheStep) {
   const DrawnStep step = plain_step({2, 1, 1, 1, 2}, 4);
   Meetings meetings(step.grid);
-  OneRank rank(step, 0, Where::host, meetings);
+  const std::unique_ptr<OneRank> made_rank = rank_of(step, 0, Where::host, meetings);
+  OneRank& rank = *made_rank;
   const auto executor_of = [&](const Schedule& schedule, std::int64_t batch,
                                const std::vector<Communicator*>& communicators) {
     return refusal([&] {
@@ -317,7 +246,8 @@ TEST(Executor, RefusesMeansThatDoNotFitTheStep) {
 TEST(Executor, RefusesWeightsOfAnotherProgramOrDevice) {
   const DrawnStep step = plain_step({1, 1, 1, 1}, 2);
   Meetings meetings(step.grid);
-  OneRank rank(step, 0, Where::host, meetings);
+  const std::unique_ptr<OneRank> made_rank = rank_of(step, 0, Where::host, meetings);
+  OneRank& rank = *made_rank;
   HostMemory elsewhere;
   Weights beside(rank.schedule.program, step.grid, 0, elsewhere);
   const auto with = [&](Weights& weights) {

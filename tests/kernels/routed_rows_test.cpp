@@ -139,16 +139,12 @@ TEST_P(RoutedRows, AreWhatOneDeviceMakesOfThem) {
   const ShownValues values(model, what.schedule, grid, kernels);
   const Lockstep<float> alone = ShownValues(model, what.schedule, {}, kernels).refereed();
   const Lockstep<float> referee = values.refereed();
-  ShownValues::Values executed = values.executed();
 
   const Shape& shape = what.schedule.program[what.output].shape;
   const Matrix<float> expected = gather(shape, {}, alone.kept(what.output));
   EXPECT_EQ(gather(shape, grid, referee.kept(what.output)).values, expected.values);
   EXPECT_EQ(std::ranges::count(expected.values, 0.0F), 0);
-  for (std::int64_t rank = 0; rank < grid.size(); ++rank) {
-    EXPECT_EQ(executed[rank].at(0),
-              referee.kept(what.output)[static_cast<std::size_t>(rank)].values);
-  }
+  values.expect_executed(referee, {what.output});
   // Parts are of unequal sizes, or the test shows nothing.
   const Matrix<float>& marks = alone.kept(what.marks)[0];
   std::vector<float> of_expert(experts, 0.0F);

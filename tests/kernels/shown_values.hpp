@@ -8,15 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "engine/batch.hpp"
-#include "engine/cpu/reference_backend.hpp"
-#include "engine/executor.hpp"
-#include "engine/reference/lockstep.hpp"
 #include "schedule/program/recorder.hpp"
-#include "tests/kernels/thread_ranks.hpp"
+#include "tests/kernels/executing_ranks.hpp"
 
 namespace fourfold::inline schedule::inline program::functions {
 
@@ -48,7 +43,7 @@ class ShownValues {
 
   // The referee after one step.
   Lockstep<float> refereed() const {
-    Lockstep<float> referee(model_, schedule_, grid_, seed);
+    Lockstep<float> referee(model_, schedule_, grid_, executed_seed);
     for (const auto& kernel : kernels_) referee.add_kernel(kernel);
     referee.step(batch(), {});
     return referee;
@@ -58,33 +53,33 @@ class ShownValues {
   Values executed() const {
     seen().clear();
     Meetings meetings(grid_);
-    const auto ranks = static_cast<std::size_t>(grid_.size());
-    std::vector<std::thread> threads;
-    std::vector<std::string> failures(ranks);
-    std::vector<std::vector<std::unique_ptr<ThreadCommunicator>>> communicators;
-    std::vector<ReferenceBackend> backends(ranks);
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      communicators.push_back(meetings.of_rank(
-          static_cast<std::int64_t>(rank), schedule_.program.channels, backends[rank].memory()));
+    std::vector<std::unique_ptr<OneRank>> ranks;
+    for (std::int64_t rank = 0; rank < grid_.size(); ++rank) {
+      ranks.push_back(std::make_unique<OneRank>(model_, schedule_, grid_, grid_.size(), rank,
+                                                Where::host, meetings));
+      for (const auto& kernel : kernels_) ranks.back()->reference.add_kernel(kernel);
     }
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        try {
-          execute(static_cast<std::int64_t>(rank), backends[rank], communicators[rank]);
-        } catch (const std::exception& error) {
-          failures[rank] = error.what();
-          meetings.give_up();
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+    const Batch all = batch();
+    work_on_all(ranks, meetings, [&](OneRank& own) {
+      own.executor.step(local_batch(all, grid_, own.rank, std::ssize(all.tokens)), {}, 1);
+    });
+    for (const auto& rank : ranks) EXPECT_EQ(rank->failure, "");
     return seen();
   }
 
- private:
-  static constexpr std::uint64_t seed = 7;
+  // They are the bits of the referee's values, which are shown in this order.
+  void expect_executed(const Lockstep<float>& referee, const std::vector<Id>& shown) const {
+    Values all = executed();
+    for (std::int64_t rank = 0; rank < grid_.size(); ++rank) {
+      ASSERT_EQ(all[rank].size(), shown.size());
+      for (std::size_t i = 0; i < shown.size(); ++i) {
+        EXPECT_EQ(all[rank][i], referee.kept(shown[i])[static_cast<std::size_t>(rank)].values)
+            << "rank " << rank << " value " << i;
+      }
+    }
+  }
 
+ private:
   static Values& seen() {
     static Values values;
     return values;
@@ -100,21 +95,6 @@ class ShownValues {
   }
 
   Batch batch() const { return random_batch(model_, grid_.size(), 1); }
-  void execute(std::int64_t rank, ReferenceBackend& backend,
-               const std::vector<std::unique_ptr<ThreadCommunicator>>& communicators) const {
-    for (const auto& kernel : kernels_) backend.add_kernel(kernel);
-    Weights weights(schedule_.program, grid_, rank, backend.memory());
-    weights.initialise(model_, seed);
-    std::vector<Communicator*> means;
-    for (const auto& one : communicators) means.push_back(one.get());
-    Executor executor(model_, schedule_, grid_.size(), {weights, backend, means, {}});
-    const Batch all = batch();
-    const Share own = share(grid_, rank, 0, std::ssize(all.tokens));
-    const auto first = all.tokens.begin() + static_cast<std::ptrdiff_t>(own.first);
-    LocalBatch local{all.sequences, {first, first + static_cast<std::ptrdiff_t>(own.count)}, {}};
-    local.targets = local.tokens;
-    executor.step(local, {}, 1);
-  }
 
   Model model_;
   Schedule schedule_;

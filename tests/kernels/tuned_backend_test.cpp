@@ -1,14 +1,16 @@
 // The fast kernels against the reference in double: every operation of a GPT's step and of a
 // Llama's, on odd blocks, in both precisions; in place; and with progress calls, which change
-// nothing.
+// nothing; what is kept of keys and values; updates.
 #include "engine/cpu/tuned_backend.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "engine/cpu/reference_backend.hpp"
+#include "schedule/program/recorder.hpp"
 #include "tests/kernels/blocks.hpp"
 #include "tests/shapes.hpp"
 
@@ -214,64 +216,205 @@ INSTANTIATE_TEST_SUITE_P(Precisions, LongAttention,
                          testing::Values(Precision::fp32, Precision::bf16),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
-// 5,000 numbers are more than two stretches, and no multiple of sixteen.
+// 5,003 numbers are more than two stretches, and no multiple of sixteen. Weights are their masters
+// in fp32, in the same memory or, where ranks share masters out, in memory of their own; or
+// rounded.
 class Update : public testing::TestWithParam<Precision> {};
 
 TEST_P(Update, AgreesWithTheReferenceInDouble) {
   constexpr std::int64_t n = 5003;
-  const bool rounded = GetParam() == Precision::bf16;
-  std::mt19937 random(3);
-  Block gradient(1, n, GetParam()), weight(1, n, Precision::bf16), master(1, n, Precision::fp32);
-  Block m(1, n, Precision::fp32), v(1, n, Precision::fp32);
-  for (Block* block : {&gradient, &master, &m}) fill(*block, random);
-  for (std::int64_t i = 0; i < n; ++i) v.set(i, m.get(i) * m.get(i));
-  Matrix<double> expected_master = master.numbers<double>();
-  Matrix<double> expected_m = m.numbers<double>(), expected_v = v.numbers<double>();
-  const Matrix<double> g = gradient.numbers<double>();
-  const reference::AdamWStep step{{}, 3, 0.1};
-  reference::adamw(
-      step, g.view(), 0.5,
-      reference::Shard<double>{expected_master.view(), expected_m.view(), expected_v.view()});
+  enum class Weights { masters, beside, rounded };
+  TunedBackend tuned;
+  ReferenceBackend plain;
+  for (Backend* const backend : std::initializer_list<Backend*>{&tuned, &plain}) {
+    for (const Weights kept : {Weights::masters, Weights::beside, Weights::rounded}) {
+      std::mt19937 random(3);
+      const bool rounded = kept == Weights::rounded;
+      Block gradient(1, n, GetParam()), master(1, n, Precision::fp32);
+      Block weight(1, n, rounded ? Precision::bf16 : Precision::fp32);
+      Block m(1, n, Precision::fp32), v(1, n, Precision::fp32);
+      for (Block* block : {&gradient, &master, &m}) fill(*block, random);
+      for (std::int64_t i = 0; i < n; ++i) v.set(i, m.get(i) * m.get(i));
+      Matrix<double> expected_master = master.numbers<double>();
+      Matrix<double> expected_m = m.numbers<double>(), expected_v = v.numbers<double>();
+      const Matrix<double> g = gradient.numbers<double>();
+      const reference::AdamWStep step{{}, 3, 0.1};
+      reference::adamw(
+          step, g.view(), 0.5,
+          reference::Shard<double>{expected_master.view(), expected_m.view(), expected_v.view()});
 
-  TunedBackend().update(step,
-                        {gradient.tensor(), 0.5F, rounded ? weight.tensor() : master.tensor(),
-                         master.tensor(), m.tensor(), v.tensor()},
-                        {});
+      backend->update(
+          step,
+          {gradient.tensor(), 0.5F, kept == Weights::masters ? master.tensor() : weight.tensor(),
+           master.tensor(), m.tensor(), v.tensor()},
+          {});
 
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    ASSERT_NEAR(master.get(i), expected_master.values[at], 2e-6);
-    ASSERT_NEAR(m.get(i), expected_m.values[at], 2e-6);
-    ASSERT_NEAR(v.get(i), expected_v.values[at], 1e-6 * (1 + expected_v.values[at]));
-    if (rounded) {
-      ASSERT_EQ(weight.get(i), rounded_to_bf16(master.get(i)));
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        ASSERT_NEAR(master.get(i), expected_master.values[at], 2e-6);
+        ASSERT_NEAR(m.get(i), expected_m.values[at], 2e-6);
+        ASSERT_NEAR(v.get(i), expected_v.values[at], 1e-6 * (1 + expected_v.values[at]));
+        if (kept == Weights::masters) continue;
+        ASSERT_EQ(weight.get(i), rounded ? rounded_to_bf16(master.get(i)) : master.get(i));
+      }
     }
   }
 }
 
-// Masters that ranks share out leave weights in fp32 memory of their own.
-TEST_P(Update, WritesWeightsBesideTheirMasters) {
-  constexpr std::int64_t n = 5003;
-  std::mt19937 random(5);
-  for (const bool fast : {true, false}) {
-    Block gradient(1, n, GetParam()), weight(1, n, Precision::fp32), master(1, n, Precision::fp32);
-    Block m(1, n, Precision::fp32), v(1, n, Precision::fp32);
-    for (Block* block : {&gradient, &master}) fill(*block, random);
-    const Matrix<float> before = master.numbers<float>();
-    TunedBackend tuned;
-    ReferenceBackend plain;
-    Backend& backend = fast ? static_cast<Backend&>(tuned) : plain;
+INSTANTIATE_TEST_SUITE_P(Precisions, Update, testing::Values(Precision::fp32, Precision::bf16),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
 
-    backend.update(
-        {{}, 1, 0.1},
-        {gradient.tensor(), 0.5F, weight.tensor(), master.tensor(), m.tensor(), v.tensor()}, {});
+struct Outcome {
+  Block result, cache;
+};
 
-    EXPECT_EQ(weight.numbers<float>(), master.numbers<float>());
-    EXPECT_FALSE(before == master.numbers<float>());
+// A function of QKV and a cache, or of QKV alone, computed by a backend.
+Outcome computed(Backend& backend, const Program& program, const Op& op, std::int64_t length,
+                 Block qkv, Block cache) {
+  std::mt19937 random(11);
+  fill(qkv, random);
+  fill(cache, random);
+  const Shape& shape = program[op.outputs[0]].shape;
+  const std::int64_t rows = qkv.tensor().rows;
+  Outcome out{{shape.local_rows({}, {rows}), shape.local_cols({}, {rows}), qkv.tensor().precision},
+              std::move(cache)};
+  KernelOperands operands;
+  operands.inputs = {qkv.tensor()};
+  if (op.inputs.size() > 1) operands.inputs.push_back(out.cache.tensor());
+  operands.output = out.result.tensor();
+  Device device;
+  device.program = &program;
+  device.head_columns = 4;
+  device.length = length;
+  backend.compute(device, op, operands, {});
+  return out;
+}
+
+TEST(KeyValueCacheKernels, AreTheRefereesInBothPrecisions) {
+  ReferenceBackend reference;
+  TunedBackend tuned;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    for (const Attributes of : {Attributes{.sequence = 6, .group = 1, .heads = 3},
+                                Attributes{.sequence = 6, .group = 2, .heads = 6, .window = 4}}) {
+      const std::int64_t columns = 3 * (of.group + 2) * 4;
+      Recorder r(precision);
+      r.begin_stage({});
+      const Id qkv = r.data("qkv", {all_tokens, columns, {}}, precision);
+      const Id kept = r.data("cache", functions::cache_of_sequences(r.value(qkv).shape, of),
+                             precision, Role::cache);
+      r.begin_section("test", -1);
+      r.apply({functions::keep_keys_and_values, "kept", precision, of}, {qkv});
+      r.apply({functions::attention_to_cache, "attention", precision, of}, {qkv, kept});
+      r.apply({functions::last_of_sequence, "last", precision, of}, {qkv});
+      const Program program = r.finish();
+      for (const Op& op : program.ops) {
+        for (std::int64_t length = 1; length <= of.sequence; ++length) {
+          const bool decodes = op.is(functions::attention_to_cache);
+          const Block own(decodes ? 3 : 3 * of.sequence, columns, precision);
+          const Block cache(3 * functions::cached_tokens(of), 3 * 2 * 4, precision);
+          Outcome slow = computed(reference, program, op, length, own, cache);
+          Outcome fast = computed(tuned, program, op, length, own, cache);
+          SCOPED_TRACE(std::string(op.function->name) + " of " + std::to_string(length));
+          EXPECT_EQ(fast.cache.numbers<float>(), slow.cache.numbers<float>());
+          // What is not kept is whatever was there: zeros, in this test.
+          const double rounding = op.is(functions::keep_keys_and_values) ? 0.0
+                                  : precision == Precision::fp32         ? 1e-5
+                                                                         : 0.02;
+          for (std::int64_t i = 0; i < fast.result.size(); ++i) {
+            EXPECT_NEAR(fast.result.get(i), slow.result.get(i), rounding) << i;
+          }
+        }
+      }
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, Update, testing::Values(Precision::fp32, Precision::bf16),
+// The reference backend is the reference kernels, bit by bit, with bf16 at the edges.
+class ReferenceBackendTest : public testing::TestWithParam<Precision> {};
+
+TEST_P(ReferenceBackendTest, EqualsTheReferenceKernelsBitByBit) {
+  ReferenceBackend backend;
+  const Program program = record_step(odd_model(), {});
+  for (Case& c : cases_of(program, {odd_model(), {2, 3, 1, 1}, 4, 3, GetParam()})) {
+    const Matrix<float> expected = c.reference_result<float>();
+
+    backend.compute(c.device, c.op, c.operands(), {});
+
+    const bool rounded = c.output.tensor().precision == Precision::bf16;
+    for (std::int64_t i = 0; i < c.output.size(); ++i) {
+      const float e = expected.values[static_cast<std::size_t>(i)];
+      ASSERT_EQ(c.output.get(i), rounded ? rounded_to_bf16(e) : e) << c.described() << " at " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, ReferenceBackendTest,
+                         testing::Values(Precision::fp32, Precision::bf16),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+// More than two stretches, and no multiple of sixteen.
+constexpr std::int64_t rows = 3, cols = 1667;
+
+class Sums : public testing::TestWithParam<Precision> {
+ protected:
+  Precision precision() const { return GetParam(); }
+  // Small whole numbers: their sums are exact in either precision.
+  Block operand(std::size_t number) const {
+    Block block(rows, cols, precision());
+    const auto k = static_cast<std::int64_t>(number);
+    for (std::int64_t i = 0; i < block.size(); ++i) {
+      block.set(i, static_cast<float>((i * (k + 3) + 5 * k) % 23 - 9));
+    }
+    return block;
+  }
+};
+
+TEST_P(Sums, AreOfAllOperandsWhereverTheResultLies) {
+  TunedBackend tuned;
+  ReferenceBackend plain;
+  for (std::size_t count = 2; count <= 5; ++count) {
+    Recorder r(precision(), OptimizerState::none);
+    r.begin_section("alone", -1);
+    std::vector<Id> inputs;
+    std::vector<Block> blocks;
+    std::vector<float> expected(static_cast<std::size_t>(rows * cols), 0.0F);
+    for (std::size_t k = 0; k < count; ++k) {
+      inputs.push_back(r.data("input" + std::to_string(k), {rows, cols, {}}, precision()));
+      blocks.push_back(operand(k));
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        expected[i] += blocks.back().get(static_cast<std::int64_t>(i));
+      }
+    }
+    r.add({"sum"}, inputs, precision());
+    const Program program = r.finish();
+    const Device device{&program, {}, 0, 1, 1, 1.0};
+    for (Backend* const backend : std::array<Backend*, 2>{&tuned, &plain}) {
+      // In memory of its own, then over each operand.
+      for (std::size_t over = 0; over <= count; ++over) {
+        std::vector<Block> own = blocks;
+        Block apart(rows, cols, precision());
+        KernelOperands operands;
+        for (Block& block : own) operands.inputs.push_back(block.tensor());
+        Block& result = over == count ? apart : own[over];
+        operands.output = result.tensor();
+
+        backend->compute(device, program.ops[0], operands, {});
+
+        for (std::int64_t i = 0; i < result.size(); ++i) {
+          ASSERT_EQ(result.get(i), expected[static_cast<std::size_t>(i)])
+              << count << " operands, over " << over << ", element " << i;
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+          if (k != over) {
+            EXPECT_EQ(own[k].numbers<float>(), blocks[k].numbers<float>());
+          }
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Sums, testing::Values(Precision::fp32, Precision::bf16),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Products of several tiles in every library and form against the reference; the list of a
-// program's products; and tuning, which picks the fastest of what it timed.
+// program's products; tuning, which picks the fastest of what it timed; and what the libraries
+// behind products refuse before memory is touched.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,19 +8,59 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <vector>
 
+#include "engine/cpu/sgemm.hpp"
 #include "engine/cpu/tune.hpp"
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/reference/matrix.hpp"
 #include "tests/kernels/blocks.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
 
-using testing::HasSubstr;
-
 struct Extents {
   std::int64_t m, n, k;
+};
+
+// Random operands of a product of a form, and what it is in double.
+struct DrawnProduct {
+  DrawnProduct(GemmForm recorded, const Extents& of, Precision operands, unsigned seed)
+      : form(recorded),
+        extents(of),
+        a(form == GemmForm::tn ? of.k : of.m, form == GemmForm::tn ? of.m : of.k, operands),
+        b(form == GemmForm::nt ? of.n : of.k, form == GemmForm::nt ? of.k : of.n, operands),
+        expected(of.m, of.n) {
+    std::mt19937 random(seed);
+    fill(a, random);
+    fill(b, random);
+    const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
+    reference::gemm<double>(form, exact_a.view(), exact_b.view(), expected.view());
+  }
+  // By this kernel, and once more with progress calls, which change nothing; how many there were.
+  int expect_by(const GemmKernel& kernel, Precision result, GemmKernels& kernels,
+                Scratch& scratch) {
+    Block out(extents.m, extents.n, result), paced(extents.m, extents.n, result);
+    int calls = 0;
+    kernels.multiply({form, a.tensor(), b.tensor(), out.tensor()}, kernel, scratch, {});
+    kernels.multiply({form, a.tensor(), b.tensor(), paced.tensor()}, kernel, scratch,
+                     [&calls] { ++calls; });
+    const double sums = 6e-7 * std::sqrt(extents.k) * 8;
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      const double x = expected.values[static_cast<std::size_t>(i)];
+      const double rounding = result == Precision::bf16 ? std::abs(x) / 256 : 0.0;
+      EXPECT_NEAR(out.get(i), x, sums + rounding) << "element " << i;
+      if (testing::Test::HasFailure()) break;
+    }
+    EXPECT_EQ(out.numbers<float>(), paced.numbers<float>());
+    return calls;
+  }
+
+  GemmForm form;
+  Extents extents;
+  Block a, b;
+  Matrix<double> expected;
 };
 
 class EveryKernel
@@ -31,30 +72,11 @@ TEST_P(EveryKernel, AgreesWithTheReferenceOnSeveralTiles) {
   const auto [library, form, recorded, precision] = GetParam();
   for (const Extents& e :
        {Extents{530, 1100, 19}, Extents{5, 3, 7}, Extents{25, 18, 2100}, Extents{520, 6, 2100}}) {
-    const bool tn = recorded == GemmForm::tn, nt = recorded == GemmForm::nt;
-    std::mt19937 random(11);
-    Block a(tn ? e.k : e.m, tn ? e.m : e.k, precision);
-    Block b(nt ? e.n : e.k, nt ? e.k : e.n, precision);
-    Block out(e.m, e.n, precision), paced(e.m, e.n, precision);
-    fill(a, random);
-    fill(b, random);
     Scratch scratch;
-    int calls = 0;
+    GemmKernels kernels;
+    const int calls = DrawnProduct(recorded, e, precision, 11)
+                          .expect_by({library, form}, precision, kernels, scratch);
 
-    multiply({recorded, a.tensor(), b.tensor(), out.tensor()}, {library, form}, scratch, {});
-    multiply({recorded, a.tensor(), b.tensor(), paced.tensor()}, {library, form}, scratch,
-             [&calls] { ++calls; });
-
-    const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
-    Matrix<double> expected(e.m, e.n);
-    reference::gemm<double>(recorded, exact_a.view(), exact_b.view(), expected.view());
-    const double rounding = precision == Precision::bf16 ? 1.0 / 256 : 0.0;
-    for (std::int64_t i = 0; i < out.size(); ++i) {
-      const double x = expected.values[static_cast<std::size_t>(i)];
-      ASSERT_NEAR(out.get(i), x, 6e-7 * std::sqrt(e.k) * 8 + rounding * std::abs(x))
-          << "element " << i;
-      ASSERT_EQ(out.get(i), paced.get(i));
-    }
     const bool moves = form != recorded || precision == Precision::bf16;
     // An extent is cut into parts of at least 1,024, a panel that is moved (2,048) likewise.
     const auto cuts = [](std::int64_t k) { return std::max<std::int64_t>(1, k / 1024); };
@@ -87,32 +109,12 @@ TEST_P(InBf16, AgreesWithTheReferenceOnSeveralTiles) {
   if (!computes_in_bf16()) GTEST_SKIP() << "oneDNN has no bf16 on this processor";
   const auto [form, precision] = GetParam();
   for (const Extents& e : {Extents{530, 1100, 19}, Extents{5, 3, 7}, Extents{150, 300, 5000}}) {
-    const bool tn = form == GemmForm::tn, nt = form == GemmForm::nt;
-    std::mt19937 random(13);
-    Block a(tn ? e.k : e.m, tn ? e.m : e.k, Precision::bf16);
-    Block b(nt ? e.n : e.k, nt ? e.k : e.n, Precision::bf16);
-    Block out(e.m, e.n, precision), paced(e.m, e.n, precision);
-    fill(a, random);
-    fill(b, random);
     Scratch scratch;
     GemmKernels kernels;
     const GemmKernel kernel{Library::onednn, form, Precision::bf16};
-    int calls = 0;
+    const int calls =
+        DrawnProduct(form, e, Precision::bf16, 13).expect_by(kernel, precision, kernels, scratch);
 
-    kernels.multiply({form, a.tensor(), b.tensor(), out.tensor()}, kernel, scratch, {});
-    kernels.multiply({form, a.tensor(), b.tensor(), paced.tensor()}, kernel, scratch,
-                     [&calls] { ++calls; });
-
-    const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
-    Matrix<double> expected(e.m, e.n);
-    reference::gemm<double>(form, exact_a.view(), exact_b.view(), expected.view());
-    const double rounding = precision == Precision::bf16 ? 1.0 / 256 : 0.0;
-    for (std::int64_t i = 0; i < out.size(); ++i) {
-      const double x = expected.values[static_cast<std::size_t>(i)];
-      ASSERT_NEAR(out.get(i), x, 6e-7 * std::sqrt(e.k) * 8 + rounding * std::abs(x))
-          << "element " << i;
-      ASSERT_EQ(out.get(i), paced.get(i));
-    }
     const std::int64_t edge = e.k == 5000 ? 128 : 512;
     EXPECT_EQ(calls, ((e.m + edge - 1) / edge) * ((e.n + edge - 1) / edge));
     // oneDNN asks for about 2 MiB here, by processor; widened operands would be 4 MiB each.
@@ -128,61 +130,25 @@ INSTANTIATE_TEST_SUITE_P(All, InBf16,
                                   name(std::get<1>(tested.param));
                          });
 
-// What is compiled for a tile writes one precision.
-TEST(Bf16Products, OfEqualExtentsMayHaveResultsOfEitherPrecision) {
-  if (!computes_in_bf16()) GTEST_SKIP() << "oneDNN has no bf16 on this processor";
-  std::mt19937 random(17);
-  Block a(40, 30, Precision::bf16), b(30, 50, Precision::bf16);
-  Block narrow(40, 50, Precision::bf16), wide(40, 50, Precision::fp32);
-  fill(a, random);
-  fill(b, random);
-  Scratch scratch;
-  GemmKernels kernels;
-  const GemmKernel kernel{Library::onednn, GemmForm::nn, Precision::bf16};
-
-  for (Block* out : {&narrow, &wide, &narrow}) {
-    kernels.multiply({GemmForm::nn, a.tensor(), b.tensor(), out->tensor()}, kernel, scratch, {});
-  }
-
-  const Matrix<double> exact_a = a.numbers<double>(), exact_b = b.numbers<double>();
-  Matrix<double> expected(40, 50);
-  reference::gemm<double>(GemmForm::nn, exact_a.view(), exact_b.view(), expected.view());
-  for (std::int64_t i = 0; i < wide.size(); ++i) {
-    const double x = expected.values[static_cast<std::size_t>(i)];
-    ASSERT_NEAR(wide.get(i), x, 4e-5) << "element " << i;
-    ASSERT_NEAR(narrow.get(i), x, 4e-5 + std::abs(x) / 256) << "element " << i;
-  }
-}
-
-// Tiles are kept: one of the same extents lies otherwise in a matrix of other extents. All products
-// are done by the same kernels and scratch, each twice, among them some with 512 rows or columns.
-TEST(Products, OfOtherExtentsAndFormsFollowOneAnotherInAnyOrder) {
+// Tiles are kept: one of the same extents lies otherwise in a matrix of other extents, and writes
+// one precision. All products are done by the same kernels and scratch, each twice, among them some
+// with 512 rows or columns.
+TEST(Products, OfOtherExtentsFormsAndPrecisionsFollowOneAnotherInAnyOrder) {
   if (!computes_in_bf16()) GTEST_SKIP() << "oneDNN has no bf16 on this processor";
   const std::vector<Extents> all{{512, 512, 9}, {530, 520, 9}, {540, 512, 9}, {512, 600, 9},
                                  {7, 5, 3},     {3, 5, 7},     {5, 7, 3},     {1, 1, 1}};
   Scratch scratch;
   GemmKernels kernels;
-  std::mt19937 random(19);
+  unsigned seed = 19;
   for (int round = 0; round < 2; ++round) {
     for (const GemmForm form : every_form) {
       for (const Extents& e : all) {
-        const bool tn = form == GemmForm::tn, nt = form == GemmForm::nt;
-        Block a(tn ? e.k : e.m, tn ? e.m : e.k, Precision::bf16);
-        Block b(nt ? e.n : e.k, nt ? e.k : e.n, Precision::bf16);
-        Block native(e.m, e.n, Precision::fp32), widened(e.m, e.n, Precision::fp32);
-        fill(a, random);
-        fill(b, random);
-        const GemmForm other = every_form[random() % 3];
-
-        kernels.multiply({form, a.tensor(), b.tensor(), native.tensor()},
-                         {Library::onednn, form, Precision::bf16}, scratch, {});
-        kernels.multiply({form, a.tensor(), b.tensor(), widened.tensor()},
-                         {Library::openblas, other, Precision::fp32}, scratch, {});
-
-        for (std::int64_t i = 0; i < native.size(); ++i) {
-          ASSERT_NEAR(native.get(i), widened.get(i), 2e-5)
-              << name(form) << " " << e.m << " x " << e.n << " x " << e.k << " at " << i;
+        DrawnProduct drawn(form, e, Precision::bf16, ++seed);
+        for (const Precision result : {Precision::bf16, Precision::fp32}) {
+          drawn.expect_by({Library::onednn, form, Precision::bf16}, result, kernels, scratch);
         }
+        drawn.expect_by({Library::openblas, every_form[seed % 3], Precision::fp32}, Precision::fp32,
+                        kernels, scratch);
       }
     }
   }
@@ -192,23 +158,6 @@ std::vector<CountedProduct> odd_products() {
   StepOptions options;
   options.recompute = Recompute::none;
   return products(record_step(odd_model(), options), {2, 1, 1, 1}, 39);
-}
-
-// Two layers, hidden 42, x cuts columns: four products forward and eight backward a layer, each
-// layer's alike; the head has three.
-TEST(Products, AreTheDistinctOnesWithTheirCounts) {
-  const std::vector<CountedProduct> all = odd_products();
-
-  std::int64_t count = 0;
-  for (const CountedProduct& counted : all) count += counted.count;
-  EXPECT_EQ(count, 2 * 12 + 3);
-  EXPECT_EQ(all.front().product,
-            (Product{GemmForm::nn, 39, 63, 42, Precision::bf16, Precision::bf16, Precision::bf16}));
-  EXPECT_EQ(all.front().count, 2);
-  EXPECT_EQ(all.front().product.str(), "NN 39 x 63 x 42 bf16 bf16 -> bf16");
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(all[i].product == all[j].product);
-  }
 }
 
 // Six in fp32, and one in bf16 where both operands are.
@@ -242,20 +191,6 @@ KernelChoices one_choice(const GemmKernel& kernel) {
   return {{{product, 4, kernel, {{kernel, 1e-6}}}}};
 }
 
-TEST(Choices, InBf16HaveAColumnThatOtherProductsLeaveEmpty) {
-  KernelChoices choices = one_choice({Library::openblas, GemmForm::nn});
-  const GemmKernel kernel{Library::onednn, GemmForm::nn, Precision::bf16};
-  choices.choices.push_back(choices.choices[0]);
-  choices.choices[1].kernel = kernel;
-  choices.choices[1].timings.push_back({kernel, 5e-7});
-
-  const std::string text = table(choices, 1e12);
-
-  EXPECT_THAT(text, HasSubstr("  OpenBLAS NN  oneDNN bf16  fastest\n"));
-  EXPECT_THAT(text, HasSubstr("         28 %               OpenBLAS NN\n"));
-  EXPECT_THAT(text, HasSubstr("         28 %         55 %  oneDNN bf16\n"));
-}
-
 TEST(Choices, WithoutOneThePrecisionOfTheOperandsDecides) {
   const Product narrow{GemmForm::nt,   300, 300, 300, Precision::bf16, Precision::bf16,
                        Precision::fp32};
@@ -285,52 +220,28 @@ TEST(Choices, PreparedProductsTakeNoMoreScratch) {
   EXPECT_EQ(backend.scratch_bytes(), before);
 }
 
-TEST(Choices, PrintAsATableInShareOfThePeak) {
-  const std::string text = table(one_choice({Library::openblas, GemmForm::nt}), 1e12);
-
-  EXPECT_THAT(text, HasSubstr("NN 26 x 126 x 42 fp32 fp32 -> fp32"));
-  EXPECT_THAT(text, HasSubstr("28 %"));  // 2 * 26 * 126 * 42 flop in 1 us are 0.275 Tflop/s
-  EXPECT_THAT(text, HasSubstr("OpenBLAS NT\n"));
-  EXPECT_EQ(table({}, 1e12), "no matrix product has been timed\n");
-}
-
-// The choice is felt: a form that transposes first needs scratch, the recorded one in fp32 none.
+// The choice is felt: a form that transposes first needs scratch, the recorded one in fp32 none;
+// and later choices replace all earlier ones, so that what has none any more goes untuned.
 TEST(Choices, DecideHowTheBackendMultiplies) {
   const Program program = record_step(odd_model(), {});
-  for (Case& c : cases_of(program, {odd_model(), {1, 1, 1, 1}, 0, 2, Precision::fp32})) {
-    if (c.op.kind != OpKind::gemm) continue;
-    TunedBackend plain, transposing;
-    plain.set_choices(one_choice({Library::openblas, GemmForm::nn}));
-    transposing.set_choices(one_choice({Library::openblas, GemmForm::tn}));
-
-    plain.compute(c.device, c.op, c.operands(), {});
-    transposing.compute(c.device, c.op, c.operands(), {});
-
-    EXPECT_EQ(plain.choices().choices.size(), 1U);
-    EXPECT_EQ(plain.scratch_bytes(), 0);
-    EXPECT_GT(transposing.scratch_bytes(), 0);
-    return;
-  }
-  FAIL() << "the program has no product";
-}
-
-// Later choices replace all earlier ones: what has none any more goes untuned.
-TEST(Choices, AreForgottenWhereOthersAreSet) {
-  const Program program = record_step(odd_model(), {});
+  std::vector<Case> cases = cases_of(program, {odd_model(), {1, 1, 1, 1}, 0, 2, Precision::fp32});
+  Case& c = *std::ranges::find(cases, OpKind::gemm, [](const Case& one) { return one.op.kind; });
   const Product other{GemmForm::nn, 1, 2, 3, Precision::fp32, Precision::fp32, Precision::fp32};
   const GemmKernel kernel{Library::openblas, GemmForm::nn, Precision::fp32};
-  for (Case& c : cases_of(program, {odd_model(), {1, 1, 1, 1}, 0, 2, Precision::fp32})) {
-    if (c.op.kind != OpKind::gemm) continue;
-    TunedBackend backend;
-    backend.set_choices(one_choice({Library::openblas, GemmForm::tn}));
-    backend.set_choices({{{other, 1, kernel, {{kernel, 1e-6}}}}});
+  TunedBackend plain, transposing, forgetting;
+  plain.set_choices(one_choice({Library::openblas, GemmForm::nn}));
+  transposing.set_choices(one_choice({Library::openblas, GemmForm::tn}));
+  forgetting.set_choices(one_choice({Library::openblas, GemmForm::tn}));
+  forgetting.set_choices({{{other, 1, kernel, {{kernel, 1e-6}}}}});
 
-    backend.compute(c.device, c.op, c.operands(), {});
-
-    EXPECT_EQ(backend.scratch_bytes(), 0) << "the recorded form in fp32 needs none";
-    return;
+  for (TunedBackend* const backend : {&plain, &transposing, &forgetting}) {
+    backend->compute(c.device, c.op, c.operands(), {});
   }
-  FAIL() << "the program has no product";
+
+  EXPECT_EQ(plain.choices().choices.size(), 1U);
+  EXPECT_EQ(plain.scratch_bytes(), 0);
+  EXPECT_GT(transposing.scratch_bytes(), 0);
+  EXPECT_EQ(forgetting.scratch_bytes(), 0);
 }
 
 // Every product of a step is counted, with the extents that its operands have on the grid.
@@ -390,6 +301,82 @@ TEST(Choices, OfSeveralProductsPrintAsOneTable) {
             "                            OpenBLAS NN\n"
             "NT 4096 x 50304 x 12288 bf16 bf16 -> fp32            1         25 %         13 %"
             "         51 %  oneDNN bf16\n");
+  EXPECT_EQ(table({}, 1e12), "no matrix product has been timed\n");
+}
+
+std::string said(Library library, const Sgemm& product) {
+  return refusal<std::runtime_error>([&] { sgemm(library, product); });
+}
+
+// OpenBLAS counts in 32 bits: one more than they hold is too much for each of its six extents.
+TEST(Sgemm, OfOpenblasRefusesExtentsThatItCannotCount) {
+  constexpr std::int64_t most = 2147483647;
+  std::int64_t Sgemm::*const extents[] = {&Sgemm::m,        &Sgemm::n,        &Sgemm::k,
+                                          &Sgemm::a_stride, &Sgemm::b_stride, &Sgemm::c_stride};
+  for (std::int64_t Sgemm::*const extent : extents) {
+    for (const std::int64_t too_long : {most + 1, 2 * most + 5}) {
+      Sgemm product{.m = 0, .n = 0, .k = 0, .a_stride = 1, .b_stride = 1, .c_stride = 1};
+      product.*extent = too_long;
+
+      EXPECT_EQ(said(Library::openblas, product),
+                "OpenBLAS cannot multiply matrices with an extent of " + std::to_string(too_long));
+    }
+  }
+}
+
+TEST(Sgemm, OfOnednnSaysWhatItRefused) {
+  std::vector<float> numbers(64, 1.0F);
+  float* const all = numbers.data();
+  const Sgemm sound{.m = 2,
+                    .n = 2,
+                    .k = 2,
+                    .a = all,
+                    .a_stride = 2,
+                    .b = all + 8,
+                    .b_stride = 2,
+                    .c = all + 16,
+                    .c_stride = 2};
+  Sgemm overlapping = sound;
+  overlapping.a_stride = 1;  // rows of two numbers
+
+  EXPECT_EQ(said(Library::onednn, sound), "accepted");
+  EXPECT_THAT(said(Library::onednn, overlapping),
+              testing::HasSubstr("oneDNN refused a product with status "));
+}
+
+// A result is added to where beta is 1, whatever the form and the strides.
+TEST(Sgemm, OfEitherLibraryAddsWhereItIsToldTo) {
+  constexpr std::int64_t m = 3, n = 4, k = 5, stride = 9;
+  std::vector<float> a(stride * stride), b(stride * stride);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(i % 7) - 3.0F;
+    b[i] = static_cast<float>(i % 5) - 1.0F;
+  }
+  for (const Library library : {Library::openblas, Library::onednn}) {
+    for (const GemmForm form : {GemmForm::nn, GemmForm::nt, GemmForm::tn}) {
+      for (const float beta : {0.0F, 1.0F}) {
+        std::vector<float> c(stride * stride, 2.0F);
+
+        sgemm(library, {form, m, n, k, a.data(), stride, b.data(), stride, c.data(), stride, beta});
+
+        for (std::int64_t i = 0; i < stride; ++i) {
+          for (std::int64_t j = 0; j < stride; ++j) {
+            float expected = 2.0F;
+            if (i < m && j < n) {
+              expected *= beta;
+              for (std::int64_t l = 0; l < k; ++l) {
+                const std::int64_t in_a = form == GemmForm::tn ? l * stride + i : i * stride + l;
+                const std::int64_t in_b = form == GemmForm::nt ? j * stride + l : l * stride + j;
+                expected += a[static_cast<std::size_t>(in_a)] * b[static_cast<std::size_t>(in_b)];
+              }
+            }
+            EXPECT_EQ(c[static_cast<std::size_t>(i * stride + j)], expected)
+                << name(library) << " " << name(form) << " at " << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ std::vector<ProcessGrid> grids() {
 TEST(Channels, FollowTheLinesOfTheGrid) {
   const std::int64_t rank = rank_in(MPI_COMM_WORLD);
   for (const ProcessGrid& grid : grids()) {
-    Channels channels(grid, all_channels(), TransportKind::ring, ProgressMode::none, host_memory());
-    for (const Channel& channel : all_channels()) {
+    Channels channels(grid, made_up_channels(), TransportKind::ring, ProgressMode::none,
+                      host_memory());
+    for (const Channel& channel : made_up_channels()) {
       const std::vector<std::int64_t> line = grid.line(rank, channel.axis);
       const auto members = static_cast<std::int64_t>(line.size());
       ASSERT_EQ(channels[channel].size(), members) << grid.str();
@@ -55,13 +56,11 @@ TEST(Channels, FollowTheLinesOfTheGrid) {
 
 TEST(Channels, WithOneMemberCopyOrLeaveTheMemoryAlone) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (TransportKind transport :
-       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
-    Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
-                      host_memory());
+  for (TransportKind transport : all_transports) {
+    Channels channels(ProcessGrid(ranks, 1, 1, 1), made_up_channels(), transport,
+                      ProgressMode::none, host_memory());
     Communicator& y = channels[{Axis::y, ""}];
-    for (CollectiveKind kind :
-         {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+    for (CollectiveKind kind : reducing_kinds) {
       Trial trial(kind, Owed::sum, Precision::bf16, 13, 1, 0);
       const Post post = y.start(trial.call);
       EXPECT_TRUE(trial.equal());
@@ -81,7 +80,7 @@ void play(Channels& channels, Owed owed, std::uint32_t seed, Script& script) {
   std::mt19937 random(seed);
   std::vector<std::size_t> open;
   for (int turn = 0; turn < 30; ++turn) {
-    const Channel channel = all_channels()[random() % all_channels().size()];
+    const Channel channel = made_up_channels()[random() % made_up_channels().size()];
     const auto kind = static_cast<CollectiveKind>(random() % 3);
     const Precision precision = random() % 2 == 0 ? Precision::fp32 : Precision::bf16;
     const std::int64_t elements = turn % 10 == 5 ? 70000 + random() % 60000 : random() % 3000;
@@ -109,7 +108,7 @@ TEST_P(ManyAtOnce, GiveTheBitsOfTheDocumentedOrder) {
   std::shuffle(chosen.begin(), chosen.end(), std::mt19937(seed));
   if (chosen.size() > 5) chosen.resize(5);
   for (const ProcessGrid& grid : chosen) {
-    Channels channels(grid, all_channels(), transport, mode, host_memory());
+    Channels channels(grid, made_up_channels(), transport, mode, host_memory());
     // The library adds in an order of its own, but a maximum is a maximum.
     const Owed owed = transport == TransportKind::library ? Owed::max : Owed::sum;
     Script script;
@@ -140,11 +139,9 @@ INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
 // What was started later on the same channel is never finished earlier.
 TEST(Channels, FinishInTheOrderOfTheirStart) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (TransportKind transport :
-       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
-    Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), transport, ProgressMode::none,
-                      host_memory());
-    Communicator& channel = channels[{Axis::data, ""}];
+  for (TransportKind transport : all_transports) {
+    OneLine all(transport);
+    Communicator& channel = all.channel;
     Trial large(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 150000, ranks,
                 channel.position());
     Trial small(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 1, ranks,

@@ -2,8 +2,6 @@
 // only what is right is a candidate.
 #include <gtest/gtest.h>
 
-#include "engine/mpi/channels.hpp"
-#include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 
 namespace fourfold::tests {
@@ -14,23 +12,31 @@ const Channel line{Axis::x, ""};
 // What this process has of MPI at the moment.
 int held_windows = 0, held_operations = 0;
 
-Trial trial_of(CollectiveKind kind, Owed owed, std::int64_t elements, Communicator& channel) {
-  return Trial(kind, owed, Precision::fp32, elements, channel.size(), channel.position());
-}
+// One member chooses nothing.
+class ChosenTransport : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (channel.size() == 1) GTEST_SKIP();
+  }
+  Trial trial_of(CollectiveKind kind, Owed owed, std::int64_t elements) const {
+    return Trial(kind, owed, Precision::fp32, elements, channel.size(), channel.position());
+  }
 
-TEST(ChosenTransport, GivesTheRingsBitsWhateverIsFastest) {
+  OneLine whole{TransportKind::automatic};
+  Channels& channels = whole.channels;
+  Communicator& channel = whole.channel;
+};
+
+TEST_F(ChosenTransport, GivesTheRingsBitsWhateverIsFastest) {
   for (const ProgressMode mode : {ProgressMode::none, ProgressMode::thread}) {
-    Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                      TransportKind::automatic, mode, host_memory());
-    Communicator& channel = channels[line];
+    OneLine own(TransportKind::automatic, mode);
     for (const std::int64_t elements : {1, 7, 1009, 65537}) {
-      for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                                        CollectiveKind::all_reduce}) {
+      for (const CollectiveKind kind : reducing_kinds) {
         for (const Precision precision : {Precision::fp32, Precision::bf16}) {
           Trial trial(kind, Owed::sum, precision, elements, channel.size(), channel.position());
-          channel.prepare({trial.call});
+          own.channel.prepare({trial.call});
 
-          channel.finish(channel.start(trial.call));
+          own.channel.finish(own.channel.start(trial.call));
 
           EXPECT_TRUE(trial.equal()) << name(kind) << " " << name(precision) << " " << elements;
         }
@@ -39,13 +45,9 @@ TEST(ChosenTransport, GivesTheRingsBitsWhateverIsFastest) {
   }
 }
 
-TEST(ChosenTransport, CandidatesAreThoseThatAreRight) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
+TEST_F(ChosenTransport, CandidatesAreThoseThatAreRight) {
   const auto candidates = [&](CollectiveKind kind, Owed owed) {
-    Trial trial = trial_of(kind, owed, 1009, channel);
+    Trial trial = trial_of(kind, owed, 1009);
     channel.prepare({trial.call});
     std::vector<TransportKind> result;
     const TransportChoice choice = channels.choices().back();
@@ -66,13 +68,9 @@ TEST(ChosenTransport, CandidatesAreThoseThatAreRight) {
 }
 
 // A gather is known by what it brings together, and what is reduced by what each member gives.
-TEST(ChosenTransport, IsOfTheWholeResultOfAGather) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-    Trial trial = trial_of(kind, Owed::sum, 1009, channel);
+TEST_F(ChosenTransport, IsOfTheWholeResultOfAGather) {
+  for (const CollectiveKind kind : reducing_kinds) {
+    Trial trial = trial_of(kind, Owed::sum, 1009);
 
     const ChosenCollective collective = class_of(trial.call, channel.size());
 
@@ -85,12 +83,8 @@ TEST(ChosenTransport, IsOfTheWholeResultOfAGather) {
   }
 }
 
-TEST(ChosenTransport, TakesTheFastestAndTimesACollectiveOnce) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
-  Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096, channel);
+TEST_F(ChosenTransport, TakesTheFastestAndTimesACollectiveOnce) {
+  Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096);
 
   channel.prepare({trial.call, trial.call});
   channel.prepare({trial.call});
@@ -106,39 +100,33 @@ TEST(ChosenTransport, TakesTheFastestAndTimesACollectiveOnce) {
   }
 }
 
-TEST(ChosenTransport, WhatAnEarlierRunChoseIsTakenWithoutTiming) {
+TEST_F(ChosenTransport, WhatAnEarlierRunChoseIsTakenWithoutTiming) {
   for (const TransportKind earlier :
        {TransportKind::ring, TransportKind::window, TransportKind::library}) {
-    Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                      TransportKind::automatic, ProgressMode::none, host_memory());
-    Communicator& channel = channels[line];
-    if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
-    Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096, channel);
+    OneLine own(TransportKind::automatic);
+    Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, 4096);
     const ChosenCollective collective = class_of(trial.call, channel.size());
     ChosenCollective larger = collective;
     larger.elements *= 2;
     const TransportKind other =
         earlier == TransportKind::window ? TransportKind::library : TransportKind::window;
-    channels.remember({{"another", collective, other, {}},
-                       {name(line), larger, other, {}},
-                       {name(line), collective, earlier, {}}});
+    own.channels.remember({{"another", collective, other, {}},
+                           {name(line), larger, other, {}},
+                           {name(line), collective, earlier, {}}});
 
-    channel.prepare({trial.call});
-    channel.finish(channel.start(trial.call));
+    own.channel.prepare({trial.call});
+    own.channel.finish(own.channel.start(trial.call));
 
-    EXPECT_EQ(channels.choices().front().transport, earlier);
-    EXPECT_TRUE(channels.choices().front().timings.empty());
+    EXPECT_EQ(own.channels.choices().front().transport, earlier);
+    EXPECT_TRUE(own.channels.choices().front().timings.empty());
     EXPECT_TRUE(trial.equal()) << name(earlier);
   }
 }
 
 // A sum of the library's among many has another order: a choice that says so is not believed.
-TEST(ChosenTransport, WhatWouldChangeNumbersIsNotTakenFromAnEarlierRun) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
+TEST_F(ChosenTransport, WhatWouldChangeNumbersIsNotTakenFromAnEarlierRun) {
   if (channel.size() <= 2) GTEST_SKIP() << "two members add in one order";
-  Trial trial = trial_of(CollectiveKind::all_reduce, Owed::sum, 4096, channel);
+  Trial trial = trial_of(CollectiveKind::all_reduce, Owed::sum, 4096);
   channels.remember(
       {{name(line), class_of(trial.call, channel.size()), TransportKind::library, {}}});
 
@@ -147,14 +135,11 @@ TEST(ChosenTransport, WhatWouldChangeNumbersIsNotTakenFromAnEarlierRun) {
   EXPECT_NE(channels.choices().front().transport, TransportKind::library);
 }
 
-// Nothing is timed for what moves nothing, and nothing is remembered for it.
-TEST(ChosenTransport, EmptyCollectivesAreNotChosenFor) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-    Trial trial = trial_of(kind, Owed::sum, 0, channel);
+// Nothing is timed for what moves nothing, and nothing is remembered for it; what was not prepared
+// goes by the ring.
+TEST_F(ChosenTransport, NothingIsChosenForWhatIsEmptyOrNotPrepared) {
+  for (const CollectiveKind kind : reducing_kinds) {
+    Trial trial = trial_of(kind, Owed::sum, 0);
     channels.remember(
         {{name(line), class_of(trial.call, channel.size()), TransportKind::ring, {}}});
 
@@ -162,16 +147,15 @@ TEST(ChosenTransport, EmptyCollectivesAreNotChosenFor) {
     channel.finish(channel.start(trial.call));
 
     EXPECT_TRUE(trial.equal()) << name(kind);
+    Trial unprepared = trial_of(kind, Owed::sum, 1009);
+    channel.finish(channel.start(unprepared.call));
+    EXPECT_TRUE(unprepared.equal()) << name(kind);
   }
   EXPECT_TRUE(channels.choices().empty());
 }
 
 // A class is all of kind, sum or maximum, precision and extent: each is chosen for by itself.
-TEST(ChosenTransport, CollectivesThatDifferInOneThingAreChosenForEach) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
+TEST_F(ChosenTransport, CollectivesThatDifferInOneThingAreChosenForEach) {
   std::vector<Trial> trials;
   for (const CollectiveKind kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
     for (const Owed owed : {Owed::sum, Owed::max}) {
@@ -205,7 +189,7 @@ TEST(ChosenTransport, CollectivesThatDifferInOneThingAreChosenForEach) {
 }
 
 // Between stages too: what joins the ends is a collective, what joins neighbours are messages.
-TEST(ChosenTransport, IsForCollectivesAndNotForMessages) {
+TEST(ChosenTransportOf, StagesIsForCollectivesAndNotForMessages) {
   const std::int64_t stages = size_of(MPI_COMM_WORLD);
   if (stages == 1) GTEST_SKIP() << "one stage has no other";
   const std::int64_t stage = rank_in(MPI_COMM_WORLD);
@@ -233,13 +217,9 @@ TEST(ChosenTransport, IsForCollectivesAndNotForMessages) {
 }
 
 // Whoever lost is given back, with its communicator and its windows; the ring stays.
-TEST(ChosenTransport, GivesBackWhatNobodyTakes) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  if (channel.size() == 1) GTEST_SKIP() << "one member chooses nothing";
+TEST_F(ChosenTransport, GivesBackWhatNobodyTakes) {
   for (const std::int64_t elements : {1, 5000, 300'000}) {
-    Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, elements, channel);
+    Trial trial = trial_of(CollectiveKind::all_gather, Owed::sum, elements);
     channel.prepare({trial.call});
     bool window = false, library = false;
     for (const TransportChoice& choice : channels.choices()) {
@@ -250,18 +230,6 @@ TEST(ChosenTransport, GivesBackWhatNobodyTakes) {
     EXPECT_EQ(held_windows, window ? 1 : 0);
     EXPECT_EQ(held_operations, library ? 2 : 0);
   }
-}
-
-TEST(ChosenTransport, WhatWasNotPreparedGoesByTheRing) {
-  Channels channels(ProcessGrid(size_of(MPI_COMM_WORLD), 1, 1, 1), all_channels(),
-                    TransportKind::automatic, ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
-  Trial trial = trial_of(CollectiveKind::all_reduce, Owed::sum, 1009, channel);
-
-  channel.finish(channel.start(trial.call));
-
-  EXPECT_TRUE(trial.equal());
-  EXPECT_TRUE(channels.choices().empty());
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // Every transport, collective, precision and odd size against plain loops, bit by bit where the
-// order of sums is ours.
+// order of sums is ours; and the transports by themselves, with messages and slots far smaller than
+// what they carry: many segments in every round, and window slots that are used again and again.
 #include <gtest/gtest.h>
 
-#include "engine/mpi/channels.hpp"
-#include "engine/mpi/handles.hpp"
+#include <thread>
+
+#include "engine/mpi/ring_transport.hpp"
+#include "engine/mpi/window_transport.hpp"
 #include "tests/mpi/reference_line.hpp"
 
 namespace fourfold::tests {
@@ -12,9 +15,6 @@ namespace {
 std::vector<std::int64_t> odd_sizes(std::int64_t members) {
   return {0, 1, members - 1, members, members + 1, 2 * members + 1, 127, 1009, 65537, 600011};
 }
-
-constexpr std::array<CollectiveKind, 3> kinds{
-    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce};
 
 std::string described(const CollectiveCall& call, std::int64_t elements) {
   return std::string(name(call.kind)) + (call.owed == Owed::sum ? " sum " : " max ") +
@@ -30,55 +30,37 @@ bool same_on_all(const Buffer& buffer) {
 
 class EveryCollective : public testing::TestWithParam<TransportKind> {};
 
+// Only a reduce-scatter may overwrite what it sends. Whatever order the library adds in, its sums
+// are near and the same on all members; a maximum and a gather are exact.
 TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), GetParam(), ProgressMode::none,
-                    host_memory());
-  Communicator& channel = channels[{Axis::x, ""}];
+  OneLine all(GetParam());
+  Communicator& channel = all.channel;
   for (std::int64_t elements : odd_sizes(ranks)) {
-    for (CollectiveKind kind : kinds) {
-      for (Precision precision : {Precision::fp32, Precision::bf16}) {
-        for (Owed owed : {Owed::sum, Owed::max}) {
-          const bool gather = kind == CollectiveKind::all_gather;
-          if (gather && owed == Owed::max) continue;
-          Trial trial(kind, owed, precision, elements, ranks, channel.position());
-
-          channel.finish(channel.start(trial.call));
-
-          EXPECT_TRUE(trial.equal()) << described(trial.call, elements);
-        }
-      }
-    }
-  }
-}
-
-// Whatever order the library adds in: near the sum, and the same on all members; a maximum and a
-// gather are exact.
-TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), TransportKind::library,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[{Axis::z, "gather"}];
-  for (std::int64_t elements : odd_sizes(ranks)) {
-    for (CollectiveKind kind : kinds) {
+    for (CollectiveKind kind : reducing_kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {
         for (Owed owed : {Owed::sum, Owed::max}) {
           Trial trial(kind, owed, precision, elements, ranks, channel.position());
+          const std::vector<std::byte> before = trial.send.bytes;
 
           channel.finish(channel.start(trial.call));
 
-          const std::string what = described(trial.call, elements);
-          if (kind == CollectiveKind::all_gather || owed == Owed::max) {
-            EXPECT_TRUE(trial.equal()) << what;
+          SCOPED_TRACE(described(trial.call, elements));
+          if (kind != CollectiveKind::reduce_scatter) {
+            EXPECT_EQ(trial.send.bytes, before);
+          }
+          const bool adds = kind != CollectiveKind::all_gather && owed == Owed::sum;
+          if (GetParam() != TransportKind::library || !adds) {
+            EXPECT_TRUE(trial.equal());
             continue;
           }
           // A contribution is below 256, and each of fewer than `ranks` roundings moves a partial
           // sum by half a unit in its last place.
           const double unit = precision == Precision::bf16 ? 0x1p-8 : 0x1p-24;
           const double partial_sum = 256.0 * static_cast<double>(ranks);
-          EXPECT_LE(trial.greatest_difference(), 2 * unit * partial_sum * double(ranks)) << what;
+          EXPECT_LE(trial.greatest_difference(), 2 * unit * partial_sum * double(ranks));
           if (kind == CollectiveKind::all_reduce) {
-            EXPECT_TRUE(same_on_all(trial.receive)) << what;
+            EXPECT_TRUE(same_on_all(trial.receive));
           }
         }
       }
@@ -86,47 +68,81 @@ TEST(LibraryCollectives, AreNearTheSumAndEqualOnAllMembers) {
   }
 }
 
-TEST(EveryTransport, ReducesInPlace) {
+TEST_P(EveryCollective, ReducesInPlace) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (TransportKind transport :
-       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
-    Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
-                      host_memory());
-    for (std::int64_t elements : odd_sizes(ranks)) {
-      Trial trial(CollectiveKind::all_reduce, Owed::max, Precision::fp32, elements, ranks,
-                  channels[{Axis::x, ""}].position());
-      trial.receive.bytes = trial.send.bytes;
-      trial.call.send = trial.call.receive = trial.receive.tensor();
+  OneLine all(GetParam());
+  for (std::int64_t elements : odd_sizes(ranks)) {
+    Trial trial(CollectiveKind::all_reduce, Owed::max, Precision::fp32, elements, ranks,
+                all.channel.position());
+    trial.receive.bytes = trial.send.bytes;
+    trial.call.send = trial.call.receive = trial.receive.tensor();
 
-      channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(trial.call));
+    all.channel.finish(all.channel.start(trial.call));
 
-      EXPECT_TRUE(trial.equal()) << name(transport) << " " << elements;
-    }
+    EXPECT_TRUE(trial.equal()) << elements;
   }
 }
 
-// Only a reduce-scatter may overwrite what it sends.
-TEST(EveryTransport, LeavesWhatIsSentAlone) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  for (TransportKind transport :
-       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
-    Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), transport, ProgressMode::none,
-                      host_memory());
-    for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
-      Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks,
-                  channels[{Axis::x, ""}].position());
-      const std::vector<std::byte> before = trial.send.bytes;
-
-      channels[{Axis::x, ""}].finish(channels[{Axis::x, ""}].start(trial.call));
-
-      EXPECT_EQ(trial.send.bytes, before) << name(transport) << " " << name(kind);
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Ours, EveryCollective,
-                         testing::Values(TransportKind::ring, TransportKind::window),
+INSTANTIATE_TEST_SUITE_P(By, EveryCollective,
+                         testing::Values(TransportKind::ring, TransportKind::window,
+                                         TransportKind::library),
                          [](const auto& info) { return name(info.param); });
+
+MpiCommunicator world() {
+  return split(MPI_COMM_WORLD, 0, rank_in(MPI_COMM_WORLD), "all");
+}
+
+void finish(ChannelTransport& transport, Post post) {
+  while (transport.finished() < post) {
+    if (!transport.advance()) std::this_thread::yield();
+  }
+}
+
+void expect_right_bits(ChannelTransport& transport, std::int64_t elements) {
+  for (CollectiveKind kind : reducing_kinds) {
+    for (Precision precision : {Precision::fp32, Precision::bf16}) {
+      Trial trial(kind, Owed::sum, precision, elements, transport.size(), transport.position());
+
+      finish(transport, transport.start(trial.call));
+
+      EXPECT_TRUE(trial.equal()) << name(kind) << " " << name(precision) << " of " << elements;
+    }
+  }
+}
+
+TEST(Segments, OfARingMayBeOfAnyLength) {
+  // Longer to add, longer to store, and equal; a round has up to a few dozen.
+  for (const RingTransport::Segments segments :
+       {RingTransport::Segments{64, 24}, {16, 400}, {100, 100}}) {
+    RingTransport transport(world(), host_memory(), segments);
+    for (std::int64_t elements : {1, 7, 100, 1009}) {
+      expect_right_bits(transport, elements * transport.size());
+      expect_right_bits(transport, elements * transport.size() + 1);
+    }
+  }
+}
+
+TEST(Segments, OfAWindowUseItsSlotsInTurn) {
+  WindowTransport transport(world(), host_memory(), 1);  // the smallest: one cache line a share
+  for (std::int64_t elements : {1, 7, 100, 1009}) {
+    expect_right_bits(transport, elements * transport.size());
+    expect_right_bits(transport, elements * transport.size() + 1);
+  }
+}
+
+TEST(Segments, OfEqualRingsAreSharedByNoTwoCollectives) {
+  RingTransport transport(world(), host_memory(), {64, 64});
+  std::vector<Trial> trials;
+  for (std::int64_t i = 0; i < 30; ++i) {
+    trials.emplace_back(reducing_kinds[static_cast<std::size_t>(i % 3)], Owed::sum, Precision::fp32,
+                        37 * i, transport.size(), transport.position());
+  }
+  for (const Trial& trial : trials) transport.start(trial.call);
+
+  finish(transport, 30);
+
+  for (const Trial& trial : trials) EXPECT_TRUE(trial.equal());
+}
 
 }  // namespace
 }  // namespace fourfold::tests

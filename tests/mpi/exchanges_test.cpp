@@ -5,8 +5,6 @@
 
 #include <map>
 
-#include "engine/mpi/channels.hpp"
-#include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 #include "tests/refusal.hpp"
 
@@ -85,9 +83,8 @@ class EveryExchange : public testing::TestWithParam<TransportKind> {};
 
 TEST_P(EveryExchange, BringsWhatTheOthersSent) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), GetParam(), ProgressMode::none,
-                    host_memory());
-  Communicator& channel = channels[line];
+  OneLine all(GetParam());
+  auto& [channels, channel] = all;
   for (CollectiveKind kind : moving()) {
     for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int32}) {
       for (std::int64_t piece : pieces) {
@@ -107,9 +104,8 @@ TEST_P(EveryExchange, BringsWhatTheOthersSent) {
 // Several under way at once, kinds by turns: each ends as it would alone.
 TEST_P(EveryExchange, FollowOneAnother) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), GetParam(), ProgressMode::none,
-                    host_memory());
-  Communicator& channel = channels[line];
+  OneLine all(GetParam());
+  auto& [channels, channel] = all;
   std::vector<Moved> trials;
   trials.reserve(12);
   std::vector<Trial> sums;
@@ -139,9 +135,8 @@ INSTANTIATE_TEST_SUITE_P(By, EveryExchange,
 TEST(ChosenExchange, HasAllCandidates) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 1) GTEST_SKIP() << "one member chooses nothing";
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::automatic,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
+  OneLine all(TransportKind::automatic);
+  auto& [channels, channel] = all;
   for (CollectiveKind kind : moving()) {
     Moved trial(kind, Precision::fp32, 1009, ranks, channel.position());
     channel.prepare({trial.call});
@@ -154,9 +149,8 @@ TEST(ChosenExchange, HasAllCandidates) {
 TEST(ExchangeOperands, AreRefusedWhereTheyDoNotFit) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 1) GTEST_SKIP() << "one member has one part";
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::ring,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[line];
+  OneLine all(TransportKind::ring);
+  auto& [channels, channel] = all;
   const auto refused = [&](CollectiveCall call, std::int64_t send, std::int64_t receive) {
     Buffer from(send, Precision::fp32), to(receive, Precision::fp32);
     call.send = from.tensor();

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/mpi/channels.hpp"
-#include "engine/mpi/handles.hpp"
 #include "tests/apart_memory.hpp"
 #include "tests/mpi/reference_line.hpp"
 
@@ -71,8 +69,7 @@ void expect_neighbours_numbers(TransportKind transport, DeviceMemory& memory) {
 
 TEST(Messages, ComeFromTheNeighbourOverEveryTransport) {
   if (size_of(MPI_COMM_WORLD) == 1) return;  // nobody to send to
-  for (TransportKind transport :
-       {TransportKind::ring, TransportKind::library, TransportKind::window}) {
+  for (TransportKind transport : all_transports) {
     expect_neighbours_numbers(transport, host_memory());
   }
   ApartMemory apart;
@@ -104,8 +101,8 @@ TEST(Messages, LeaveOutRanksOfOtherPairs) {
 TEST(Messages, JoinTwoMembers) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   if (ranks == 2) return;
-  Channels channels({ranks, 1, 1, 1}, all_channels(), TransportKind::library, ProgressMode::none,
-                    host_memory());
+  Channels channels({ranks, 1, 1, 1}, made_up_channels(), TransportKind::library,
+                    ProgressMode::none, host_memory());
   Buffer buffer(3, Precision::fp32);
 
   EXPECT_THROW(channels[(Channel{Axis::x, ""})].start(

@@ -1,8 +1,9 @@
-// What a line's members bring to a collective and what they must hold after it, by plain loops in
-// the order that engine/plan/ring_order.hpp documents.
+// All ranks as one line, what its members bring to a collective and what they must hold after it,
+// by plain loops in the order that engine/plan/ring_order.hpp documents.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,8 +11,10 @@
 
 #include "engine/bf16.hpp"
 #include "engine/communicator.hpp"
+#include "engine/mpi/channels.hpp"
+#include "engine/mpi/handles.hpp"
 #include "engine/plan/ring_order.hpp"
-#include "schedule/program/channel.hpp"
+#include "tests/channels.hpp"
 #include "tests/host.hpp"
 
 namespace fourfold::tests {
@@ -29,11 +32,6 @@ inline float contribution(std::int64_t member, std::int64_t element, Precision p
   const std::uint32_t exponent = 119U + ((x >> 23) & 15U);
   const float of_sign = std::bit_cast<float>((x & 0x80000000U) | exponent << 23 | (x & 0x7fffffU));
   return precision == Precision::bf16 ? rounded_to_bf16(of_sign) : of_sign;
-}
-
-// One along each axis but z, which has two.
-inline std::vector<Channel> all_channels() {
-  return {{Axis::x, ""}, {Axis::y, ""}, {Axis::z, "gather"}, {Axis::z, "reduce"}, {Axis::data, ""}};
 }
 
 // Memory for a tensor of one row.
@@ -129,6 +127,21 @@ struct Trial {
     return greatest;
   }
   bool equal() const { return receive.bytes == expected.bytes; }
+};
+
+inline constexpr std::array<CollectiveKind, 3> reducing_kinds{
+    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce};
+
+inline constexpr std::array<TransportKind, 3> all_transports{
+    TransportKind::ring, TransportKind::library, TransportKind::window};
+
+// All ranks in one line along x.
+struct OneLine {
+  explicit OneLine(TransportKind transport, ProgressMode mode = ProgressMode::none,
+                   DeviceMemory& memory = host_memory())
+      : channels({size_of(MPI_COMM_WORLD), 1, 1, 1}, made_up_channels(), transport, mode, memory) {}
+  Channels channels;
+  Communicator& channel = channels[{Axis::x, ""}];
 };
 
 }  // namespace fourfold::tests

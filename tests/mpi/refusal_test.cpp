@@ -1,9 +1,9 @@
 // What channels refuse, in words that say what would be right.
+#include "tests/refusal.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/mpi/channels.hpp"
-#include "engine/mpi/handles.hpp"
 #include "tests/mpi/reference_line.hpp"
 
 namespace fourfold::tests {
@@ -11,35 +11,17 @@ namespace {
 
 using testing::HasSubstr;
 
-template <typename Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const std::invalid_argument& refused) {
-    return refused.what();
-  }
-  return "nothing was refused";
-}
-
 TEST(Refusal, AGridOfOtherSizeThanTheWorld) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  const ProcessGrid grid(ranks, 1, 3, 1);
-  const std::string said = refusal([&] {
-    Channels(grid, all_channels(), TransportKind::ring, ProgressMode::none, host_memory());
-  });
-  EXPECT_EQ(said, "grid " + grid.str() + " needs " + std::to_string(3 * ranks) +
-                      " ranks, but MPI has started " + std::to_string(ranks));
-}
-
-TEST(Refusal, AWorldWithRanksToSpare) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  if (ranks == 1) GTEST_SKIP() << "one rank is none too many";
-
-  const std::string said = refusal([&] {
-    Channels({1, 1, 1, 1}, all_channels(), TransportKind::ring, ProgressMode::none, host_memory());
-  });
-
-  EXPECT_EQ(said, "grid 1x1x1x1 needs 1 ranks, but MPI has started " + std::to_string(ranks));
+  for (const ProcessGrid& grid : {ProcessGrid(ranks, 1, 3, 1), ProcessGrid(1, 1, 1, 1)}) {
+    const std::string said = refusal([&] {
+      Channels(grid, made_up_channels(), TransportKind::ring, ProgressMode::none, host_memory());
+    });
+    EXPECT_EQ(said, grid.size() == ranks
+                        ? "accepted"
+                        : "grid " + grid.str() + " needs " + std::to_string(grid.size()) +
+                              " ranks, but MPI has started " + std::to_string(ranks));
+  }
 }
 
 TEST(Refusal, WordsThatNameNoTransport) {
@@ -58,9 +40,8 @@ TEST(Refusal, WordsThatNameNoTransport) {
 
 TEST(Refusal, OperandsThatDoNotFit) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(ranks, 1, 1, 1), all_channels(), TransportKind::ring,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[{Axis::x, ""}];
+  OneLine all(TransportKind::ring);
+  auto& [channels, channel] = all;
   Buffer whole(10 * ranks, Precision::fp32);
   Buffer piece(9, Precision::fp32);
   Buffer halves(10 * ranks, Precision::bf16);

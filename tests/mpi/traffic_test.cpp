@@ -1,16 +1,14 @@
-// Bytes handed to MPI, intercepted through PMPI, are what the formulas of the collectives say.
+// Bytes handed to MPI, intercepted through PMPI, are what the formulas of the collectives say; of a
+// device whose memory MPI does not reach, every byte that goes through the host is counted.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/mpi/channels.hpp"
-#include "engine/mpi/handles.hpp"
+#include "tests/apart_memory.hpp"
 #include "tests/mpi/reference_line.hpp"
 #include "tests/pmpi_counter.hpp"
 
 namespace fourfold::tests {
 namespace {
-
-constexpr std::array<CollectiveKind, 3> kinds{
-    CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce};
 
 // Elements that one member of a ring sends: everything but the chunk that comes home to it
 // (reduce-scatter), everything but the chunk that its successor brought (all-gather), or both.
@@ -26,12 +24,11 @@ std::int64_t sent_by(CollectiveKind kind, std::int64_t elements, std::int64_t me
 
 TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), TransportKind::ring,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[{Axis::y, ""}];
+  OneLine all(TransportKind::ring);
+  Communicator& channel = all.channel;
   for (std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, ranks - 1, ranks, ranks + 1,
                                 std::int64_t{1009}, 100000 * ranks}) {
-    for (CollectiveKind kind : kinds) {
+    for (CollectiveKind kind : reducing_kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {
         Trial trial(kind, Owed::sum, precision, elements, ranks, channel.position());
         reset_mpi_traffic();
@@ -39,7 +36,7 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
         channel.finish(channel.start(trial.call));
 
         const std::map<std::string, MpiTraffic>& counted = mpi_traffic();
-        const auto found = counted.find("channel y");
+        const auto found = counted.find("channel x");
         const std::int64_t sent = found == counted.end() ? 0 : found->second.sent;
         const std::int64_t width = bytes_per_element(precision);
         EXPECT_EQ(sent, sent_by(kind, elements, ranks, channel.position()) * width)
@@ -56,12 +53,11 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
 // With few segments a round, receives are posted rounds ahead: never into what is yet to be sent.
 TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, ranks, 1, 1), all_channels(), TransportKind::ring,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[{Axis::y, ""}];
+  OneLine all(TransportKind::ring);
+  Communicator& channel = all.channel;
   reset_mpi_traffic();
 
-  for (CollectiveKind kind : kinds) {
+  for (CollectiveKind kind : reducing_kinds) {
     for (std::int64_t elements : {ranks, std::int64_t{1009}, 100000 * ranks}) {
       Trial trial(kind, Owed::sum, Precision::fp32, elements, ranks, channel.position());
       if (kind == CollectiveKind::all_reduce) trial.call.send = trial.call.receive;  // in place
@@ -74,10 +70,9 @@ TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
 
 TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, 1, 1, ranks), all_channels(), TransportKind::library,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[{Axis::data, ""}];
-  for (CollectiveKind kind : kinds) {
+  OneLine all(TransportKind::library);
+  Communicator& channel = all.channel;
+  for (CollectiveKind kind : reducing_kinds) {
     Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, channel.position());
     reset_mpi_traffic();
 
@@ -88,16 +83,15 @@ TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
       EXPECT_TRUE(counted.empty());
       continue;
     }
-    EXPECT_EQ(counted.at("channel data").collectives, 1);
-    EXPECT_EQ(counted.at("channel data").whole_buffers, 2 * 1009);
+    EXPECT_EQ(counted.at("channel x").collectives, 1);
+    EXPECT_EQ(counted.at("channel x").whole_buffers, 2 * 1009);
   }
 }
 
 TEST(Traffic, AWindowHandsMpiNothing) {
   const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  Channels channels(ProcessGrid(1, 1, ranks, 1), all_channels(), TransportKind::window,
-                    ProgressMode::none, host_memory());
-  Communicator& channel = channels[{Axis::z, "reduce"}];
+  OneLine all(TransportKind::window);
+  Communicator& channel = all.channel;
   Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 1009, ranks,
               channel.position());
   reset_mpi_traffic();
@@ -105,6 +99,114 @@ TEST(Traffic, AWindowHandsMpiNothing) {
   channel.finish(channel.start(trial.call));
 
   EXPECT_TRUE(mpi_traffic().empty());
+}
+
+// A trial's operands on a device.
+struct OnDevice {
+  OnDevice(DeviceMemory& memory, const Trial& trial)
+      : device(memory),
+        send(memory.allocate(trial.call.send.bytes())),
+        receive(memory.allocate(trial.call.receive.bytes())),
+        call(trial.call) {
+    call.send.data = send.data();
+    call.receive.data = receive.data();
+    memory.copy_in(send.data(), trial.send.bytes.data(), send.bytes());
+  }
+  bool holds(const Buffer& expected) {
+    std::vector<std::byte> bytes(expected.bytes.size());
+    device.copy_out(bytes.data(), receive.data(), receive.bytes());
+    return bytes == expected.bytes;
+  }
+
+  DeviceMemory& device;
+  DeviceBlock send, receive;
+  CollectiveCall call;
+};
+
+// What a member of a ring sends, and receives from the one before.
+std::int64_t moved_by(CollectiveKind kind, std::int64_t elements, std::int64_t members,
+                      std::int64_t position) {
+  return sent_by(kind, elements, members, position) +
+         sent_by(kind, elements, members, (position + members - 1) % members);
+}
+
+TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  ApartMemory memory;
+  OneLine all(TransportKind::ring, ProgressMode::none, memory);
+  auto& [channels, channel] = all;
+  for (std::int64_t elements :
+       {std::int64_t{0}, std::int64_t{1}, ranks + 1, std::int64_t{1009}, std::int64_t{600011}}) {
+    for (CollectiveKind kind : reducing_kinds) {
+      for (Precision precision : {Precision::fp32, Precision::bf16}) {
+        const Trial trial(kind, Owed::sum, precision, elements, ranks, channel.position());
+        OnDevice operands(memory, trial);
+        const std::int64_t before = channels.staged_bytes();
+
+        channel.finish(channel.start(operands.call));
+
+        EXPECT_TRUE(operands.holds(trial.expected)) << name(kind) << " of " << elements;
+        EXPECT_EQ(
+            channels.staged_bytes() - before,
+            moved_by(kind, elements, ranks, channel.position()) * bytes_per_element(precision))
+            << name(kind) << " of " << elements;
+      }
+    }
+  }
+}
+
+TEST(Staging, OfTheLibraryIsEveryOperandOnce) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  ApartMemory memory;
+  OneLine all(TransportKind::library, ProgressMode::none, memory);
+  auto& [channels, channel] = all;
+  constexpr std::int64_t elements = 1009;
+  for (CollectiveKind kind : reducing_kinds) {
+    const Trial trial(kind, Owed::max, Precision::bf16, elements, ranks, channel.position());
+    OnDevice operands(memory, trial);
+    const std::int64_t before = channels.staged_bytes();
+
+    channel.finish(channel.start(operands.call));
+
+    EXPECT_TRUE(operands.holds(trial.expected)) << name(kind);
+    const std::int64_t own = ring_chunk(elements, ranks, channel.position()).elements;
+    const std::int64_t both = kind == CollectiveKind::all_reduce ? 2 * elements : elements + own;
+    EXPECT_EQ(channels.staged_bytes() - before, ranks == 1 ? 0 : 2 * both) << name(kind);
+  }
+}
+
+// MPI gets the device's addresses, and only when the device is through with them.
+TEST(Staging, IsNotNeededWhereMpiReachesTheDevice) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  ApartMemory memory(MemoryReach::mpi);
+  for (TransportKind transport : {TransportKind::ring, TransportKind::library}) {
+    OneLine all(transport, ProgressMode::none, memory);
+    auto& [channels, channel] = all;
+    for (CollectiveKind kind : reducing_kinds) {
+      const Trial trial(kind, Owed::max, Precision::fp32, 1009, ranks, channel.position());
+      OnDevice operands(memory, trial);
+
+      channel.finish(channel.start(operands.call));
+
+      EXPECT_TRUE(operands.holds(trial.expected)) << name(transport) << " " << name(kind);
+    }
+    EXPECT_EQ(channels.staged_bytes(), 0);
+  }
+}
+
+TEST(Staging, DoesNotHelpAWindowWhichIsRefused) {
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  for (MemoryReach reach : {MemoryReach::device, MemoryReach::mpi}) {
+    ApartMemory memory(reach);
+    const auto window = [&] {
+      Channels(ProcessGrid(ranks, 1, 1, 1), made_up_channels(), TransportKind::window,
+               ProgressMode::none, memory);
+    };
+
+    EXPECT_THAT(window, testing::ThrowsMessage<std::invalid_argument>(
+                            testing::AllOf(testing::HasSubstr("transport window needs"),
+                                           testing::HasSubstr("use auto, ring or library"))));
+  }
 }
 
 }  // namespace

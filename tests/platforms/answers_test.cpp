@@ -1,29 +1,17 @@
-// Every machine that comes along: its numbers are those of its file, each in its unit, and its
-// rates and pictures keep to what these numbers allow.
+// Every machine that comes along: its numbers are those of its file, each in its unit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "platforms/network/axis_rate.hpp"
 #include "platforms/operation.hpp"
-#include "platforms/show/draw.hpp"
-#include "platforms/show/show.hpp"
-#include "platforms/show/simgrid_xml.hpp"
 #include "platforms/vector_rates.hpp"
 
 namespace fourfold::tests {
 namespace {
-
-const std::vector<std::string> machines{
-    "alps",     "aurora",   "crossbar",      "crossbar-shared", "dgx-b200",   "dgx-h100",
-    "dgx-h200", "frontier", "gb200-nvl72",   "gb300-nvl72",     "jean-zay",   "juwels-booster",
-    "leonardo", "lumi",     "meta-24k-h100", "mi300x",          "perlmutter", "polaris",
-    "selene",   "summit",   "torus"};
 
 constexpr const char* measured_across = "measured over nodes, devices ";
 constexpr const char* measured_in_node = "measured in a node, devices ";
@@ -203,7 +191,7 @@ bool follows(const std::string& key, const std::string& name) {
 // no other, but for what was measured over nodes: its bytes take longer at half a plateau, at most
 // twice as long, as its latency stays.
 TEST(Machines, AFactorOnAFactReachesItsNumberAlone) {
-  for (const std::string& machine : machines) {
+  for (const std::string& machine : known_platforms()) {
     const Platform plain = read_platform(machine);
     const auto before = Numbers(plain).all();
     std::set<std::string> reached;
@@ -237,42 +225,6 @@ TEST(Machines, AFactorOnAFactReachesItsNumberAlone) {
       }
       for (const std::string& name : changed) {
         EXPECT_TRUE(reached.insert(name).second || name == "global link") << machine << ' ' << name;
-      }
-    }
-  }
-}
-
-TEST(Machines, AreOneXmlFileEach) {
-  for (const char* const machine : {"polaris", "selene", "torus"}) {
-    const std::string xml = simgrid_xml(read_platform(machine), 10);
-
-    EXPECT_EQ(xml.find("&amp;amp;"), std::string::npos);
-    EXPECT_TRUE(xml.starts_with("<?xml")) << xml.substr(0, 40);
-    EXPECT_TRUE(xml.ends_with("</platform>\n"));
-  }
-}
-
-// A group that is moved by whole nodes of a machine whose network is alike everywhere runs as fast;
-// no group runs faster than its members could send alone.
-TEST(Rates, OfRingsAreAtMostThoseOfADevice) {
-  for (const std::string& machine : machines) {
-    const Platform platform = read_platform(machine);
-    const AxisRates rates(platform);
-    double sends = platform.node.switch_port.value_or(BytesPerSecond{}).value;
-    std::vector<double> of_device(static_cast<std::size_t>(platform.node.devices), sends);
-    for (const InnerLink& link : platform.node.links) {
-      of_device[static_cast<std::size_t>(link.a)] += link.bandwidth.value;
-      of_device[static_cast<std::size_t>(link.b)] += link.bandwidth.value;
-    }
-    double nics = 0.0;
-    for (const Nic& nic : platform.node.nics) nics += nic.bandwidth.value;
-    sends = *std::ranges::max_element(of_device) + nics;
-    for (std::int64_t stride : {1, 2, 3, 4, 6, 8, 12, 24, 32, 100, 128, 512, 1536}) {
-      for (std::int64_t extent : {2, 3, 4, 6, 8, 12, 16, 40, 64, 128}) {
-        if (stride * extent > platform.devices()) continue;
-        const double rate = rates.rate(stride, extent, stride * extent).value;
-        EXPECT_GT(rate, 0.0) << machine << ' ' << stride << ' ' << extent;
-        EXPECT_LE(rate, sends) << machine << ' ' << stride << ' ' << extent;
       }
     }
   }

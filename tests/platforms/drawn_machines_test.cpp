@@ -14,6 +14,7 @@
 #include "platforms/show/simgrid_xml.hpp"
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"
+#include "tests/platforms/routes.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -41,7 +42,20 @@ Platform wider(Platform platform, double factor) {
   return platform;
 }
 
-// A message leaves its node once and enters the other's once; a minimal route takes each link once.
+bool has_detours(const Network& network) {
+  return std::visit(
+      [](const auto& kind) {
+        bool detours = false;
+        if constexpr (requires { kind.local_detours; }) detours |= kind.local_detours > 0;
+        if constexpr (requires { kind.global_detours; }) detours |= kind.global_detours > 0;
+        return detours;
+      },
+      network);
+}
+
+// A message leaves its node once and enters the other's once; a minimal route takes each link once,
+// and is the route where there are no detours, nor two ways round; on trees and tori the way back
+// is as long.
 TEST(DrawnMachines, RouteWholeMessages) {
   for (const Platform& platform : machines(80, 5)) {
     const Topology topology(platform, platform.nodes);
@@ -56,6 +70,13 @@ TEST(DrawnMachines, RouteWholeMessages) {
         topology.minimal_route(from, to, links);
         const std::set<std::int32_t> once(links.begin(), links.end());
         EXPECT_EQ(once.size(), links.size()) << platform.name << " " << from << " to " << to;
+        const bool torus = std::holds_alternative<TorusNetwork>(platform.network);
+        if (!torus && !has_detours(platform.network)) {
+          EXPECT_EQ(there.size(), links.size()) << platform.name << " " << from << " to " << to;
+        }
+        if (torus || std::holds_alternative<FatTreeNetwork>(platform.network)) {
+          EXPECT_EQ(names(topology, to, from).size(), links.size()) << platform.name;
+        }
         double out = 0.0, in = 0.0;
         for (const LinkShare& entry : there) {
           EXPECT_GT(entry.share, 0.0);
@@ -86,6 +107,23 @@ TEST(DrawnMachines, HaveCapacitiesAndRatesInProportionToTheirLinks) {
                       rates.rate(axis.stride, axis.extent, axis.devices).value,
                   2.0, 1e-9)
           << platform.name << " " << axis.stride << " x " << axis.extent;
+    }
+  }
+}
+
+// Of a ring of one member in each of some nodes, each node sends once and receives once.
+TEST(DrawnMachines, BalanceTheirNodesInARing) {
+  for (const Platform& platform : machines(40, 5)) {
+    const Topology topology(platform, platform.nodes);
+    for (std::int64_t extent : {2, 3, 4, 7}) {
+      std::vector<std::int64_t> members;
+      for (std::int64_t i = 0; i < std::min(extent, platform.nodes); ++i) {
+        members.push_back(i * platform.node.devices + i % platform.node.devices);
+      }
+      std::map<LinkKind, double> shares = by_kind(topology, topology.ring_footprint(members, 0));
+      const double nodes = members.size() > 1 ? static_cast<double>(members.size()) : 0.0;
+      EXPECT_NEAR(shares[LinkKind::nic_out], nodes, 1e-9) << platform.name;
+      EXPECT_NEAR(shares[LinkKind::nic_in], nodes, 1e-9) << platform.name;
     }
   }
 }
@@ -264,7 +302,7 @@ TEST(DrawnMachines, NameEveryLinkOnce) {
 
 // A job may end anywhere in the machine: routes are those of the same devices in a larger job.
 TEST(DrawnMachines, RouteAsInALargerJob) {
-  const auto names = [](const Topology& topology, std::int64_t from, std::int64_t to) {
+  const auto links = [](const Topology& topology, std::int64_t from, std::int64_t to) {
     Footprint path;
     topology.route(from, to, path);
     std::vector<std::string> all;
@@ -280,7 +318,7 @@ TEST(DrawnMachines, RouteAsInALargerJob) {
     const Topology whole(platform, platform.nodes);
     for (std::int64_t from = 0; from < part.devices(); from += 2) {
       for (std::int64_t to = 0; to < part.devices(); to += 3) {
-        ASSERT_EQ(names(part, from, to), names(whole, from, to)) << platform.name;
+        ASSERT_EQ(links(part, from, to), links(whole, from, to)) << platform.name;
       }
     }
   }

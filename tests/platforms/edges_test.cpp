@@ -1,11 +1,14 @@
 // The edges of what a machine file may say: beside each thing that is refused, with its sentence,
 // the nearest that is taken.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
 #include <string>
 
+#include "tests/platforms/platform_files.hpp"
 #include "tests/platforms/written_machine.hpp"
 
 namespace fourfold::tests {
@@ -18,28 +21,29 @@ TEST(Edges, AWrittenMachineIsTaken) {
 }
 
 TEST(Edges, OfTheNumberOfNodes) {
-  EXPECT_EQ(with(&WrittenMachine::nodes, "12"), accepted);
-  EXPECT_EQ(with(&WrittenMachine::nodes, "13"), "13 nodes do not fit in a fat tree for 12");
-  WrittenMachine crossbar;
-  crossbar.network = "kind = \"crossbar\"\nprivate_port_per_lane = false\n";
-  crossbar.nodes = "1000000";
-  EXPECT_EQ(crossbar.said(), accepted);
-  crossbar.nodes = "1000001";
-  EXPECT_EQ(crossbar.said(), "nodes is 1000001, but it must be a whole number from 1 to 1000000");
-  crossbar.nodes = "1.5";
-  EXPECT_EQ(crossbar.said(), "nodes is 1.5, but it must be a whole number from 1 to 1000000");
+  expect_edges(&WrittenMachine::nodes, {{"12", ""}, {"13", "13 nodes do not fit in a fat tree"}});
+  const auto of_crossbar = [](const std::string& nodes) {
+    WrittenMachine crossbar;
+    crossbar.network = "kind = \"crossbar\"\nprivate_port_per_lane = false\n";
+    crossbar.nodes = nodes;
+    return crossbar.said();
+  };
+  const std::string range = ", but it must be a whole number from 1 to 1000000";
+  expect_edges(
+      of_crossbar,
+      {{"1000000", ""}, {"1000001", "nodes is 1000001" + range}, {"1.5", "nodes is 1.5" + range}});
 }
 
 TEST(Edges, OfRatesUnderThePeak) {
   const std::string below = "{ size = 500, rate_Tflops = ";
-  EXPECT_EQ(with(&WrittenMachine::gemm, below + "200 }"), accepted);
-  EXPECT_EQ(with(&WrittenMachine::gemm, below + "200.1 }"),
-            "processor.gemm.500.rate_Tflops is 200.1, above the advertised peak of 200");
-  EXPECT_EQ(with(&WrittenMachine::gemm, ""), "processor.gemm has no entries");
-  EXPECT_EQ(with(&WrittenMachine::gemm, below + "20 }, " + below + "30 }"),
-            "processor.gemm must ascend in size, but 500 follows 500");
-  EXPECT_EQ(with(&WrittenMachine::gemm, "{ size = 0, rate_Tflops = 20 }"),
-            "processor.gemm must ascend in size, but 0 follows 0");
+  const std::string ascend = "processor.gemm must ascend in size, but ";
+  expect_edges(
+      &WrittenMachine::gemm,
+      {{below + "200 }", ""},
+       {below + "200.1 }", "gemm.500.rate_Tflops is 200.1, above the advertised peak of 200"},
+       {"", "processor.gemm has no entries"},
+       {below + "20 }, " + below + "30 }", ascend + "500 follows 500"},
+       {"{ size = 0, rate_Tflops = 20 }", ascend + "0 follows 0"}});
   // As written: what a factor makes of a rate may lie above.
   EXPECT_EQ(WrittenMachine().said({{"processor.gemm.rate_Tflops", 4.0}}), accepted);
   EXPECT_EQ(WrittenMachine().said({{"processor.advertised_peak_Tflops", 0.1}}), accepted);
@@ -47,7 +51,7 @@ TEST(Edges, OfRatesUnderThePeak) {
 
 std::string row(int a, int b, const std::string& rate = "50") {
   return "{ a = " + std::to_string(a) + ", b = " + std::to_string(b) +
-         ", kind = \"link\", bandwidth_GBps = " + rate + " }";
+         ", kind = \"link\", bandwidth_GBps = " + rate + " },";
 }
 
 // What a node of four devices without a switch hears.
@@ -60,60 +64,52 @@ std::string joined_by(const std::string& links) {
 }
 
 TEST(Edges, OfTheLinksOfANode) {
-  EXPECT_EQ(joined_by(row(0, 1) + "," + row(2, 3) + "," + row(1, 2)), accepted);
-  EXPECT_EQ(joined_by(row(3, 2) + "," + row(1, 0) + "," + row(3, 0)), accepted);
-  EXPECT_EQ(joined_by(row(0, 3) + "," + row(1, 3) + "," + row(2, 3)), accepted);
-  EXPECT_EQ(joined_by(row(0, 1) + "," + row(2, 3)),
-            "device 2 of a node has no path to device 0 by node.links, and no switch joins them");
-  EXPECT_EQ(joined_by(row(1, 2) + "," + row(2, 3) + "," + row(1, 3)),
-            "device 1 of a node has no path to device 0 by node.links, and no switch joins them");
-  EXPECT_EQ(joined_by(row(0, 1) + "," + row(1, 2) + "," + row(2, 0)),
-            "device 3 of a node has no path to device 0 by node.links, and no switch joins them");
-  EXPECT_EQ(joined_by(row(0, 4)), "the link 0-4 ends at device 4, but a node has devices 0 to 3");
-  EXPECT_EQ(joined_by(row(4, 0)), "the link 4-0 ends at device 4, but a node has devices 0 to 3");
-  EXPECT_EQ(joined_by(row(2, 2)), "the link 2-2 joins a device with itself");
-  EXPECT_EQ(joined_by(row(1, 2) + "," + row(1, 2)),
-            "the link 1-2 is given twice; add up the widths in one entry");
-  EXPECT_EQ(joined_by(row(1, 2) + "," + row(2, 1)),
-            "the link 2-1 is given twice; add up the widths in one entry");
+  const std::string alone =
+      " of a node has no path to device 0 by node.links, and no switch joins them";
+  const std::string twice = " is given twice; add up the widths in one entry";
+  expect_edges(joined_by,
+               {{row(0, 1) + row(2, 3) + row(1, 2), ""},
+                {row(3, 2) + row(1, 0) + row(3, 0), ""},
+                {row(0, 3) + row(1, 3) + row(2, 3), ""},
+                {row(0, 1) + row(2, 3), "device 2" + alone},
+                {row(1, 2) + row(2, 3) + row(1, 3), "device 1" + alone},
+                {row(0, 1) + row(1, 2) + row(2, 0), "device 3" + alone},
+                {row(0, 4), "the link 0-4 ends at device 4, but a node has devices 0 to 3"},
+                {row(4, 0), "the link 4-0 ends at device 4, but a node has devices 0 to 3"},
+                {row(2, 2), "the link 2-2 joins a device with itself"},
+                {row(1, 2) + row(1, 2), "the link 1-2" + twice},
+                {row(1, 2) + row(2, 1), "the link 2-1" + twice},
+                {row(-1, 2), "node.links.a is -1, but it must be from 0 to 1000000000000"},
+                {row(2, 1000001), "node.links.b is 1000001, no device"},
+                {row(2, 1000000), "the link 2-1000000 ends at device 1000000"}});
   EXPECT_EQ(with(&WrittenMachine::links, row(0, 1)), accepted);  // a switch joins the others
-  EXPECT_EQ(joined_by(row(-1, 2)), "node.links.a is -1, but it must be from 0 to 1000000000000");
-  EXPECT_EQ(joined_by(row(2, 1000001)), "node.links.b is 1000001, no device");
-  EXPECT_EQ(joined_by(row(2, 1000000)),
-            "the link 2-1000000 ends at device 1000000, but a node has devices 0 to 3");
 }
 
 TEST(Edges, OfTheNicsOfANode) {
-  const auto nics = [](const std::string& first, const std::string& second) {
-    return with(&WrittenMachine::nics, "{ devices = " + first + ", bandwidth_GBps = 30 }, " +
-                                           "{ devices = " + second + ", bandwidth_GBps = 20 }");
+  const auto second = [](const std::string& devices) {
+    return with(&WrittenMachine::nics, "{ devices = [3, 1], bandwidth_GBps = 30 }, { devices = " +
+                                           devices + ", bandwidth_GBps = 20 }");
   };
-  EXPECT_EQ(nics("[3, 1]", "[0, 2]"), accepted);
-  EXPECT_EQ(nics("[3, 1]", "[0]"),
-            "device 2 of a node sends through 0 NICs, but it must be exactly 1");
-  EXPECT_EQ(nics("[3, 1, 2]", "[0, 2]"),
-            "device 2 of a node sends through 2 NICs, but it must be exactly 1");
-  EXPECT_EQ(nics("[3, 1, 1]", "[0, 2]"),
-            "device 1 of a node sends through 2 NICs, but it must be exactly 1");
-  EXPECT_EQ(nics("[0, 1, 2, 3]", "[]"), "NIC 1 of a node serves no device");
-  EXPECT_EQ(nics("[3, 1]", "[0, 4]"), "NIC 1 serves device 4, but a node has devices 0 to 3");
-  EXPECT_EQ(nics("[3, 1]", "[0, -2]"), "node.nics.devices names -2, which is no device");
-  EXPECT_EQ(nics("[3, 1]", "[0, 2147483648]"),
-            "node.nics.devices names 2147483648, which is no device");
-  EXPECT_EQ(nics("[3, 1]", "[0, 2.0]"),
-            "node.nics.devices must be a list of whole numbers, as in [0, 1]");
-  EXPECT_EQ(nics("[3, 1]", "2"), "node.nics.devices must be a list of whole numbers, as in [0, 1]");
-}
-
-TEST(Edges, OfTheDevicesOfANode) {
-  const auto of = [](const std::string& devices) {
+  const std::string exactly = " NICs, but it must be exactly 1", list = "must be a list of whole";
+  expect_edges(second, {{"[0, 2]", ""},
+                        {"[0]", "device 2 of a node sends through 0" + exactly},
+                        {"[0, 2, 3]", "device 3 of a node sends through 2" + exactly},
+                        {"[0, 2, 2]", "device 2 of a node sends through 2" + exactly},
+                        {"[0, 4]", "NIC 1 serves device 4, but a node has devices 0 to 3"},
+                        {"[0, -2]", "node.nics.devices names -2, which is no device"},
+                        {"[0, 2147483648]", "names 2147483648, which is no device"},
+                        {"[0, 2.0]", list},
+                        {"2", list}});
+  const auto nics = [](const std::string& devices_of_node, const std::string& rows) {
     WrittenMachine machine;
-    machine.devices = devices;
-    machine.nics = "{ devices = [0], bandwidth_GBps = 20 }, { devices = [0], bandwidth_GBps = 2 }";
+    machine.devices = devices_of_node;
+    machine.nics = rows;
     return machine.said();
   };
-  EXPECT_EQ(of("129"), "node.devices is 129, but at most 128 fit");
-  EXPECT_THAT(of("128"), HasSubstr("device 0 of a node sends through 2 NICs"));
+  const std::string rate = ", bandwidth_GBps = 2 }", first = "{ devices = [0]" + rate;
+  EXPECT_EQ(nics("1", first + ", { devices = []" + rate), "NIC 1 of a node serves no device");
+  EXPECT_EQ(nics("129", first + ", " + first), "node.devices is 129, but at most 128 fit");
+  EXPECT_THAT(nics("128", first + ", " + first), HasSubstr("device 0 of a node sends through 2"));
 }
 
 // Rings over nodes leave through the fastest NICs, of which two give 50 GB/s here and one 30.
@@ -128,35 +124,33 @@ TEST(Edges, OfPlateausUnderTheNics) {
             "library.across gives 30.1 GB/s to 1 device per node, but by node.nics no ring leaves "
             "a node faster than 30; all-reduces over two nodes or by the switches seem faster than "
             "rings: measure an all-gather over four nodes");
-  EXPECT_THAT(rows("30", "50.1"),
-              HasSubstr("gives 50.1 GB/s to 4 devices per node, but by node.nics no ring leaves a "
-                        "node faster than 50;"));
+  EXPECT_THAT(rows("30", "50.1"), HasSubstr("no ring leaves a node faster than 50;"));
   EXPECT_EQ(WrittenMachine().said({{"library.across.bus_bandwidth_GBps", 9.0}}), accepted);
   EXPECT_EQ(WrittenMachine().said({{"node.nics.bandwidth_GBps", 0.1}}), accepted);
 }
 
 // Links of 50, 30 and 20 GB/s at device 0, and where there is a switch 10 into it.
 TEST(Edges, OfPlateausUnderTheLinks) {
-  const auto rows = [](const std::string& port, const std::string& two, const std::string& three,
-                       const std::string& four) {
-    WrittenMachine machine;
-    machine.node = port.empty() ? "" : "switch_port_GBps = " + number(port) + "\n";
-    machine.links = row(1, 0, "20") + "," + row(0, 2, "50") + "," + row(3, 0, "30");
-    machine.in_node = "{ devices = 2, bus_bandwidth_GBps = " + two +
-                      " }, { devices = 3, bus_bandwidth_GBps = " + three +
-                      " }, { devices = 4, bus_bandwidth_GBps = " + four + " }";
-    return machine.said();
-  };
-  EXPECT_EQ(rows("", "50", "80", "100"), accepted);
-  EXPECT_EQ(rows("10", "60", "90", "110"), accepted);
-  EXPECT_EQ(rows("", "50.1", "80", "100"),
-            "library.in_node gives 50.1 GB/s to 2 devices, but by node.links and "
-            "node.switch_port_GBps no device sends faster than 50 to the others");
-  EXPECT_THAT(rows("", "50", "80.1", "100"), HasSubstr("to 3 devices, "));
-  EXPECT_THAT(rows("", "50", "80", "100.1"), HasSubstr("no device sends faster than 100 to"));
-  EXPECT_THAT(rows("10", "60.1", "90", "110"), HasSubstr("no device sends faster than 60 to"));
-  EXPECT_THAT(rows("10", "60", "90.1", "110"), HasSubstr("no device sends faster than 90 to"));
-  EXPECT_THAT(rows("10", "60", "90", "110.1"), HasSubstr("no device sends faster than 110 to"));
+  for (const double port : {0.0, 10.0}) {
+    const std::vector<double> most{50 + port, 80 + port, 100 + port};
+    for (std::size_t above = 0; above <= most.size(); ++above) {
+      WrittenMachine machine;
+      machine.node = port == 0 ? "" : "switch_port_GBps = " + number("10") + "\n";
+      machine.links = row(1, 0, "20") + row(0, 2, "50") + row(3, 0, "30");
+      machine.in_node = "";
+      for (std::size_t i = 0; i < most.size(); ++i) {
+        machine.in_node += fmt::format("{{ devices = {}, bus_bandwidth_GBps = {} }}, ", i + 2,
+                                       most[i] + (i == above ? 0.1 : 0.0));
+      }
+      EXPECT_EQ(machine.said(),
+                above == most.size()
+                    ? accepted
+                    : fmt::format("library.in_node gives {} GB/s to {} devices, but by node.links "
+                                  "and node.switch_port_GBps no device sends faster than {} to the "
+                                  "others",
+                                  most[above] + 0.1, above + 2, most[above]));
+    }
+  }
   WrittenMachine crossbar;  // reads neither
   crossbar.network = "kind = \"crossbar\"\nprivate_port_per_lane = false\n";
   crossbar.in_node = "{ devices = 4, bus_bandwidth_GBps = 110 }";
@@ -165,39 +159,27 @@ TEST(Edges, OfPlateausUnderTheLinks) {
 
 TEST(Edges, OfRowsUpToAWholeNode) {
   const std::string devices = "{ bus_bandwidth_GBps = 9, devices = ";
-  const auto rows = [&](std::string WrittenMachine::*part) {
-    const std::string name = part == &WrittenMachine::across ? "across" : "in_node";
-    EXPECT_EQ(with(part, devices + "4 }"), accepted);
-    EXPECT_EQ(with(part, devices + "5 }"),
-              "library." + name + " speaks of 5 devices per node, but a node has 4");
-    EXPECT_EQ(with(part, devices + "2 }, " + devices + "2 }, " + devices + "4 }"),
-              "library." + name + " must ascend in devices, but 2 follows 2");
-    EXPECT_EQ(with(part, devices + "0 }, " + devices + "4 }"),
-              "library." + name + " must ascend in devices, but 0 follows 0");
-    const std::string end =
-        " per node, but a node has 4: add the row of a whole node, which most collectives of a "
-        "training step use";
-    EXPECT_EQ(with(part, devices + "1 }"), "library." + name + " ends at 1 device" + end);
-    EXPECT_EQ(with(part, devices + "1 }, " + devices + "3 }"),
-              "library." + name + " ends at 3 devices" + end);
+  const auto rows = [&](std::string WrittenMachine::*part, const std::string& name) {
+    const std::string end = " per node, but a node has 4: add the row of a whole node";
+    expect_edges(
+        part,
+        {{devices + "4 }", ""},
+         {devices + "5 }", name + " speaks of 5 devices per node, but a node has 4"},
+         {devices + "2 }, " + devices + "2 }, " + devices + "4 }", "in devices, but 2 follows 2"},
+         {devices + "0 }, " + devices + "4 }", name + " must ascend in devices, but 0 follows 0"},
+         {devices + "1 }", name + " ends at 1 device" + end},
+         {devices + "1 }, " + devices + "3 }", name + " ends at 3 devices" + end},
+         {"", name + " has no entries"}});
   };
-  rows(&WrittenMachine::across);
-  rows(&WrittenMachine::in_node);
-  EXPECT_EQ(with(&WrittenMachine::across, ""), "library.across has no entries");
-  EXPECT_EQ(with(&WrittenMachine::in_node, ""),
-            "library.in_node has no entries, but a node has several devices");
-}
-
-TEST(Edges, OfRowsForRingsAtOnce) {
-  const auto rows = [](const std::string& text) {
+  rows(&WrittenMachine::across, "library.across");
+  rows(&WrittenMachine::in_node, "library.in_node");
+  const auto at_once = [](const std::string& text) {
     return with(&WrittenMachine::others, list("library.across_at_once", text));
   };
-  EXPECT_EQ(rows(""), accepted);
-  EXPECT_EQ(rows("{ devices = 4, bus_bandwidth_GBps = 4 }"), accepted);
-  EXPECT_THAT(rows("{ devices = 2, bus_bandwidth_GBps = 4 }"),
-              HasSubstr("library.across_at_once ends at 2 devices per node, but a node has 4"));
-  EXPECT_EQ(rows("{ devices = 5, bus_bandwidth_GBps = 4 }"),
-            "library.across_at_once speaks of 5 devices per node, but a node has 4");
+  expect_edges(at_once, {{"", ""},
+                         {devices + "4 }", ""},
+                         {devices + "2 }", "at_once ends at 2 devices per node, but a node has 4"},
+                         {devices + "5 }", "at_once speaks of 5 devices per node, but a node"}});
 }
 
 TEST(Edges, OfANodeOfOneDevice) {
@@ -213,42 +195,30 @@ TEST(Edges, OfANodeOfOneDevice) {
   EXPECT_EQ(machine.said(), accepted);
   machine.nodes = "13";
   EXPECT_EQ(machine.said(), "13 nodes do not fit in a torus of 12");
-  machine.across =
-      "{ devices = 1, bus_bandwidth_GBps = 18 }, { devices = 2, bus_bandwidth_GBps = "
-      "18 }";
+  machine.across += ", { devices = 2, bus_bandwidth_GBps = 18 }";
   machine.nodes = "12";
   EXPECT_EQ(machine.said(), "library.across speaks of 2 devices per node, but a node has 1");
 }
 
 TEST(Edges, OfStrides) {
-  const auto of = [](int stride, int devices) {
-    return with(&WrittenMachine::others,
-                list("library.in_node_by_stride", "{ stride = " + std::to_string(stride) +
-                                                      ", devices = " + std::to_string(devices) +
-                                                      ", bus_bandwidth_GBps = 10 }"));
-  };
   for (int stride = 0; stride <= 4; ++stride) {
     for (int devices = 0; devices <= 5; ++devices) {
       const bool fits = stride >= 1 && devices >= 2 && stride * (devices - 1) <= 3;
-      EXPECT_EQ(of(stride, devices),
+      const std::string entry =
+          fmt::format("{{ stride = {}, devices = {}, bus_bandwidth_GBps = 10 }}", stride, devices);
+      EXPECT_EQ(with(&WrittenMachine::others, list("library.in_node_by_stride", entry)),
                 fits ? accepted
-                     : "library.in_node_by_stride: " + std::to_string(devices) + " devices " +
-                           std::to_string(stride) + " apart do not fit in a node of 4");
+                     : fmt::format("library.in_node_by_stride: {} devices {} apart do not fit in a "
+                                   "node of 4",
+                                   devices, stride));
     }
   }
 }
 
 TEST(Edges, OfTheOverlap) {
-  EXPECT_EQ(with(&WrittenMachine::overlap, "1"), accepted);
-  EXPECT_EQ(with(&WrittenMachine::overlap, "0.99"),
-            "library.overlap_exponent is 0.99, but it must be at least 1");
-}
-
-std::string tree(const std::string& rails, const std::string& tiers) {
-  WrittenMachine machine;
-  machine.network = "kind = \"fat-tree\"\nlink_bandwidth_GBps = " + number("40") +
-                    "\nrails = " + number(rails) + "\n" + list("network.tiers", tiers);
-  return machine.said();
+  expect_edges(
+      &WrittenMachine::overlap,
+      {{"1", ""}, {"0.99", "library.overlap_exponent is 0.99, but it must be at least 1"}});
 }
 
 std::string tier(int number, const std::string& oversubscription = "") {
@@ -257,101 +227,116 @@ std::string tier(int number, const std::string& oversubscription = "") {
 }
 
 TEST(Edges, OfAFatTree) {
-  EXPECT_EQ(tree("1", tier(1)), accepted);
-  EXPECT_EQ(tree("2", tier(1)), "2 rails need a second tier of switches that joins them");
-  EXPECT_EQ(tree("2", tier(1, "0.5") + tier(2)), accepted);
-  EXPECT_EQ(tree("3", tier(1, "1") + tier(2)), "the 2 NICs of a node do not divide over 3 rails");
-  EXPECT_EQ(tree("1", tier(1, "1") + tier(2, "1") + tier(3, "1") + tier(4)), accepted);
-  EXPECT_EQ(tree("1", tier(1, "1") + tier(2, "1") + tier(3, "1") + tier(4, "1") + tier(5)),
-            "a fat tree has 1 to 4 tiers of switches, but network.tiers has 5 entries");
-  EXPECT_EQ(tree("1", ""),
-            "a fat tree has 1 to 4 tiers of switches, but network.tiers has 0 entries");
-  EXPECT_EQ(tree("1", tier(1) + tier(2)), "\"network.tiers.oversubscription\" is missing");
-  EXPECT_EQ(tree("1", tier(1, "1") + tier(2, "1")),
-            "network.tiers.oversubscription makes no sense: nothing is above the last tier");
-  EXPECT_EQ(tree("1", tier(1, "1") + tier(3)), "network.tiers.tier is 3, but the next one is 2");
-  EXPECT_EQ(tree("1", tier(0)), "network.tiers.tier is 0, but the next one is 1");
+  const auto of_rails = [](const std::string& rails) {
+    return [rails](const std::string& tiers) {
+      return with(&WrittenMachine::network,
+                  "kind = \"fat-tree\"\nlink_bandwidth_GBps = " + number("40") +
+                      "\nrails = " + number(rails) + "\n" + list("network.tiers", tiers));
+    };
+  };
+  const std::string three = tier(1, "1") + tier(2, "1") + tier(3, "1");
+  expect_edges(
+      of_rails("1"),
+      {{tier(1), ""},
+       {three + tier(4), ""},
+       {three + tier(4, "1") + tier(5), "has 1 to 4 tiers of switches, but network.tiers has 5"},
+       {"", "a fat tree has 1 to 4 tiers of switches, but network.tiers has 0 entries"},
+       {tier(1) + tier(2), "\"network.tiers.oversubscription\" is missing"},
+       {tier(1, "1") + tier(2, "1"), "oversubscription makes no sense: nothing is above the last"},
+       {tier(1, "1") + tier(3), "network.tiers.tier is 3, but the next one is 2"},
+       {tier(0), "network.tiers.tier is 0, but the next one is 1"}});
+  expect_edges(of_rails("2"), {{tier(1), "2 rails need a second tier of switches that joins them"},
+                               {tier(1, "0.5") + tier(2), ""}});
+  expect_edges(of_rails("3"),
+               {{tier(1, "1") + tier(2), "the 2 NICs of a node do not divide over"}});
 }
 
-// Cells and groups that hold 12 nodes, and one less.
+// Lines of a network, and for each row of numbers what is said: groups or cells that hold 12 nodes,
+// and one less.
+struct Numbers {
+  std::vector<int> numbers;
+  std::string words;
+};
+
+void expect_edges_of(const std::string& kind, const std::vector<std::string>& keys,
+                     const std::vector<Numbers>& edges) {
+  for (const auto& [numbers, words] : edges) {
+    std::string network = "kind = \"" + kind + "\"\nlink_bandwidth_GBps = " + number("25") + "\n";
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      network += keys[i] + " = " + number(std::to_string(numbers[i])) + "\n";
+    }
+    expect_edges(&WrittenMachine::network, {{network, words}});
+  }
+}
+
 TEST(Edges, OfADragonfly) {
-  const auto of = [](int groups, int switches, int nodes, int local, int global) {
-    WrittenMachine machine;
-    machine.network = "kind = \"dragonfly\"\ngroups = " + number(std::to_string(groups)) +
-                      "\nswitches_per_group = " + number(std::to_string(switches)) +
-                      "\nnodes_per_group = " + number(std::to_string(nodes)) +
-                      "\nlinks_per_group_pair = " + number("2") +
-                      "\nlink_bandwidth_GBps = " + number("25") +
-                      "\nlocal_detours = " + number(std::to_string(local)) +
-                      "\nglobal_detours = " + number(std::to_string(global)) + "\n";
-    return machine.said();
-  };
-  EXPECT_EQ(of(3, 5, 4, 3, 1), accepted);
-  EXPECT_EQ(of(3, 5, 3, 3, 1), "12 nodes do not fit in 3 groups of 3 nodes");
-  EXPECT_EQ(of(3, 5, 4, 4, 1),
-            "4 local detours need as many switches besides the two ends, but a group has 5");
-  EXPECT_EQ(of(3, 5, 4, 3, 2),
-            "2 global detours need as many groups besides the two ends, but there are 3");
-  EXPECT_EQ(of(1, 1, 12, 0, 0), accepted);
-  EXPECT_EQ(of(1, 1, 12, 1, 0),
-            "1 local detours need as many switches besides the two ends, but a group has 1");
-  EXPECT_EQ(of(1, 1, 12, 0, 1),
-            "1 global detours need as many groups besides the two ends, but there are 1");
+  const std::string switches = " local detours need as many switches besides the two ends, but a ";
+  const std::string groups = " global detours need as many groups besides the two ends, but ";
+  expect_edges_of("dragonfly",
+                  {"groups", "switches_per_group", "nodes_per_group", "links_per_group_pair",
+                   "local_detours", "global_detours"},
+                  {{{3, 5, 4, 2, 3, 1}, ""},
+                   {{3, 5, 3, 2, 3, 1}, "12 nodes do not fit in 3 groups of 3 nodes"},
+                   {{3, 5, 4, 2, 4, 1}, "4" + switches + "group has 5"},
+                   {{3, 5, 4, 2, 3, 2}, "2" + groups + "there are 3"},
+                   {{1, 1, 12, 2, 0, 0}, ""},
+                   {{1, 1, 12, 2, 1, 0}, "1" + switches + "group has 1"},
+                   {{1, 1, 12, 2, 0, 1}, "1" + groups + "there are 1"}});
 }
 
 TEST(Edges, OfADragonflyPlus) {
-  const auto of = [](int cells, int leaves, int nodes, int detours) {
-    WrittenMachine machine;
-    machine.network = "kind = \"dragonfly-plus\"\ncells = " + number(std::to_string(cells)) +
-                      "\nleaves_per_cell = " + number(std::to_string(leaves)) +
-                      "\nnodes_per_cell = " + number(std::to_string(nodes)) +
-                      "\nuplinks_per_leaf = " + number("2") +
-                      "\nlinks_per_cell_pair = " + number("2") +
-                      "\nlink_bandwidth_GBps = " + number("25") +
-                      "\nglobal_detours = " + number(std::to_string(detours)) + "\n";
-    return machine.said();
-  };
-  EXPECT_EQ(of(3, 4, 4, 1), accepted);
-  EXPECT_EQ(of(2, 4, 6, 0), accepted);
-  EXPECT_EQ(of(1, 12, 12, 0), accepted);
-  EXPECT_EQ(of(3, 5, 4, 1), "5 leaves of a cell cannot all have one of its 4 nodes");
-  EXPECT_EQ(of(3, 3, 3, 1), "12 nodes do not fit in 3 cells of 3 nodes");
-  EXPECT_EQ(of(3, 4, 4, 2),
-            "2 global detours need as many cells besides the two ends, but there are 3");
-  EXPECT_EQ(of(1, 4, 12, 1),
-            "1 global detours need as many cells besides the two ends, but there are 1");
+  const std::string cells = " global detours need as many cells besides the two ends, but ";
+  expect_edges_of("dragonfly-plus",
+                  {"cells", "leaves_per_cell", "nodes_per_cell", "uplinks_per_leaf",
+                   "links_per_cell_pair", "global_detours"},
+                  {{{3, 4, 4, 2, 2, 1}, ""},
+                   {{2, 4, 6, 2, 2, 0}, ""},
+                   {{1, 12, 12, 2, 2, 0}, ""},
+                   {{3, 5, 4, 2, 2, 1}, "5 leaves of a cell cannot all have one of its 4 nodes"},
+                   {{3, 3, 3, 2, 2, 1}, "12 nodes do not fit in 3 cells of 3 nodes"},
+                   {{3, 4, 4, 2, 2, 2}, "2" + cells + "there are 3"},
+                   {{1, 4, 12, 2, 2, 1}, "1" + cells + "there are 1"}});
 }
 
 TEST(Edges, OfFactors) {
   const double endless = std::numeric_limits<double>::infinity();
-  const WrittenMachine machine;
-  EXPECT_EQ(machine.said({{"network.global_bandwidth", 0.001}}), accepted);
-  for (const auto& [factor, word] : {std::pair{0.0, "0"}, {-1.0, "-1"}, {endless, "inf"}}) {
-    EXPECT_EQ(machine.said({{"network.global_bandwidth", factor}}),
-              "the scale of network.global_bandwidth is " + std::string(word) +
-                  ", but it must be greater than 0");
-  }
-  EXPECT_EQ(machine.said({{"processor.memory_GB", endless}}),
-            "processor.memory_GB is inf after scaling, but it must be greater than 0");
-  EXPECT_EQ(machine.said({{"processor.usable_memory", 1.25}}), accepted);
-  EXPECT_EQ(machine.said({{"processor.usable_memory", 1.5}}),
-            "processor.usable_memory is 1.2000000000000002 after scaling, but it must be greater "
-            "than 0 and at most 1");
-  EXPECT_EQ(machine.said({{"processor.interference", 10.0}}),
-            "processor.interference is 1 after scaling, but it must be 0 or more and less than 1");
-  EXPECT_EQ(machine.said({{"node.links.bandwidth_GBps", 2.0}}),
-            "platform OfFactors-written has no number \"node.links.bandwidth_GBps\" to scale; did "
-            "you mean \"links\"?");
-  EXPECT_EQ(machine.said({{"library.across", 2.0}}),
-            "platform OfFactors-written has no number \"library.across\" to scale; did you mean "
-            "\"library.across.bus_bandwidth_GBps\"?");
-  EXPECT_EQ(machine.said({{"links", 2.0}}), accepted);
-  WrittenMachine one_switch;
+  WrittenMachine tree, one_switch;
   one_switch.network = "kind = \"fat-tree\"\nlink_bandwidth_GBps = " + number("40") +
                        "\nrails = " + number("1") + "\n" +
                        list("network.tiers", "{ tier = 1, members = 12 }");
-  EXPECT_EQ(one_switch.said({{"network.global_bandwidth", 2.0}}),
-            "platform OfFactors-written is a single switch and has no global links to scale");
+  const std::string of_links = "the scale of network.global_bandwidth is ";
+  const std::string positive = ", but it must be greater than 0";
+  const std::string none = "platform OfFactors-written ", scale = "\" to scale; did you mean \"";
+  struct Factor {
+    const WrittenMachine* machine;
+    std::string key;
+    double factor;
+    std::string said;
+  };
+  const std::vector<Factor> factors{
+      {&tree, "network.global_bandwidth", 0.001, accepted},
+      {&tree, "network.global_bandwidth", 0.0, of_links + "0" + positive},
+      {&tree, "network.global_bandwidth", -1.0, of_links + "-1" + positive},
+      {&tree, "network.global_bandwidth", endless, of_links + "inf" + positive},
+      {&one_switch, "network.global_bandwidth", 2.0,
+       none + "is a single switch and has no global links to scale"},
+      {&tree, "processor.memory_GB", endless,
+       "processor.memory_GB is inf after scaling" + positive},
+      {&tree, "processor.usable_memory", 1.25, accepted},
+      {&tree, "processor.usable_memory", 1.5,
+       "processor.usable_memory is 1.2000000000000002 after scaling" + positive + " and at most 1"},
+      {&tree, "processor.interference", 10.0,
+       "processor.interference is 1 after scaling, but it must be 0 or more and less than 1"},
+      {&tree, "nodes", 0.3,
+       "as scaled: nodes is 3.5999999999999996, but it must be a whole number; the file says 12"},
+      {&tree, "node.links.bandwidth_GBps", 2.0,
+       none + "has no number \"node.links.bandwidth_GBps" + scale + "links\"?"},
+      {&tree, "library.across", 2.0,
+       none + "has no number \"library.across" + scale + "library.across.bus_bandwidth_GBps\"?"},
+      {&tree, "links", 2.0, accepted}};
+  for (const auto& [machine, key, factor, said] : factors) {
+    EXPECT_EQ(machine->said({{key, factor}}), said);
+  }
 }
 
 // Of the list or of the row, whichever the row has.
@@ -383,6 +368,61 @@ TEST(Edges, OfSourcesAndMarks) {
           rows(named + mark(list_mark) + "\n", *row_mark == 0 ? "" : ", " + mark(row_mark));
       const std::string expected = *row_mark == 0 ? list_mark : row_mark;
       EXPECT_EQ(fact(machine).unconfirmed, expected == "true") << list_mark << ' ' << row_mark;
+    }
+  }
+}
+
+using ::testing::AllOf;
+using ::testing::Not;
+
+TEST(Refusals, UnknownPlatformNamesTheNearest) {
+  EXPECT_EQ(refusal("fronteir"), "unknown platform \"fronteir\"; did you mean \"frontier\"?");
+  EXPECT_EQ(refusal("nowhere.toml"), "there is no platform file \"nowhere.toml\"");
+  EXPECT_THAT(refusal("/nowhere/mine.toml"), HasSubstr("no platform file"));
+}
+
+TEST(Refusals, UnknownKeyNamesFileLineAndTheNearest) {
+  const std::string path = edited("crossbar", "memory_GB =", "memroy_GB =");
+
+  EXPECT_EQ(refusal(path), path +
+                               ", line 14: unknown key \"processor.memroy_GB\"; did you mean "
+                               "\"memory_GB\"?");
+}
+
+TEST(Refusals, AreOneSentenceThatNamesTheFile) {
+  struct Edit {
+    std::string platform, from, to, words;  // no words where it is taken
+  };
+  const std::vector<Edit> all{
+      {"crossbar", "value = 64, source = \"synthetic\"", "value = 64, source = \"\"",
+       "processor.memory_GB has no source"},
+      {"crossbar", "[processor.gemm]\nsource = \"synthetic\"", "[processor.gemm]",
+       "rate_Tflops has no source"},
+      {"crossbar", "source = \"synthetic\" }", "source = \"synthetic\", unconfirmed = \"yes\" }",
+       "\"unconfirmed\" must be true or false"},
+      {"crossbar", "value = 64, source", "value = 64, sorce", "did you mean \"source\"?"},
+      {"crossbar", "kind = \"crossbar\"",
+       "kind = \"crossbar\"\ngroups = { value = 4, source = \"synthetic\" }",
+       "unknown key \"network.groups\""},
+      {"torus", "kind = \"torus\"",
+       "kind = \"torus\"\nrails = { value = 1, source = \"synthetic\" }",
+       "unknown key \"network.rails\""},
+      {"torus", "{ dimension = 3, routers = 16 }", "{ dimension = 3, routers = 1 }",
+       "a dimension of 1 routers is none"},
+      {"torus", "{ dimension = 3, routers = 16 }", "{ dimension = 3, routers = 15 }", "not fit"},
+      {"crossbar", "launch_overhead_us = { value = 2", "launch_overhead_us = { value = 0", ""},
+      {"crossbar", "launch_overhead_us = { value = 2", "launch_overhead_us = { value = -1",
+       "is -1"},
+      {"crossbar", "usable_memory = { value = 0.85", "usable_memory = { value = 1", ""},
+      {"crossbar", "usable_memory = { value = 0.85", "usable_memory = { value = 1.01", "is 1.01"},
+      {"crossbar", "usable_memory = { value = 0.85", "usable_memory = { value = 0.01", ""},
+      {"crossbar", "usable_memory = { value = 0.85", "usable_memory = { value = 0", "is 0, but"}};
+  for (const auto& [platform, from, to, words] : all) {
+    const std::string path = edited(platform, from, to), sentence = refusal(path);
+    if (words.empty()) {
+      EXPECT_EQ(sentence, "(accepted)") << to;
+    } else {
+      EXPECT_THAT(sentence, AllOf(HasSubstr(words), HasSubstr(path), Not(HasSubstr("\n")))) << to;
     }
   }
 }

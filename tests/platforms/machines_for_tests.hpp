@@ -75,6 +75,17 @@ inline Node switched_node(int devices, double port) {
   return node;
 }
 
+// Cells of 16 nodes on 4 leaves; 16 NICs on a leaf that has `uplinks` links up.
+inline Platform dragonfly_plus(std::int64_t cells, std::int64_t uplinks, std::int64_t detours) {
+  Platform platform;
+  platform.name = "dragonfly+";
+  platform.node = mesh_node(4, 100);
+  platform.nodes = cells * 16;
+  platform.network =
+      DragonflyPlusNetwork{cells, 4, 16, uplinks, 8, {25 * giga}, {25 * giga}, detours};
+  return platform;
+}
+
 inline Platform fat_tree(Node node, std::int64_t rails, std::vector<FatTreeTier> tiers) {
   Platform platform;
   platform.name = "fat tree";

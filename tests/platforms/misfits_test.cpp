@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -286,15 +287,6 @@ TEST(Misfits, AreSaid) {
                                    of_exports());
 }
 
-// The farthest a placement reaches decides, wherever in the list it stands.
-TEST(Placements, NeedTheNodesUpToTheirLast) {
-  EXPECT_EQ((Mapping{{21, 3, 7}}).nodes(4), 6);
-  EXPECT_EQ((Mapping{{3, 21, 7}}).nodes(4), 6);
-  EXPECT_EQ((Mapping{{3, 20, 7}}).nodes(4), 6);
-  EXPECT_EQ((Mapping{{3, 19, 7}}).nodes(4), 5);
-  EXPECT_EQ((Mapping{{0}}).nodes(1), 1);
-}
-
 TEST(Exports, EscapeWhatXmlDoesNotTake) {
   Platform platform = torus(switched_node(2, 300), {2, 2});
   platform.name = "a<b> & \"c\"";
@@ -310,6 +302,23 @@ TEST(Exports, EscapeWhatXmlDoesNotTake) {
             std::string::npos)
       << comment;
   EXPECT_EQ(xml.find("device-3"), std::string::npos);
+  EXPECT_TRUE(xml.starts_with("<?xml") && xml.ends_with("</platform>\n"));
+}
+
+// The links of a route, one after the other; the first stands for its latency.
+std::string route_of(const std::string& xml, const std::string& from, const std::string& to) {
+  const std::string head = "<route src=\"" + from + "\" dst=\"" + to + "\" symmetrical=\"NO\">";
+  const std::size_t begin = xml.find(head) + head.size();
+  const std::string route = xml.substr(begin, xml.find("</route>", begin) - begin);
+  return std::regex_replace(route, std::regex("<link_ctn id=\"([^\"]*)\"/>"), "$1; ");
+}
+
+TEST(SimgridXml, RoutesLeaveTheSenderAndEnterTheReceiver) {
+  const std::string xml = simgrid_xml(perlmutter(), 8);
+
+  EXPECT_EQ(route_of(xml, "device-1", "device-6"),
+            "latency 1; node 0 nic 1 out; group 0 switch 1 -&gt; switch 2; node 1 nic 2 in; ");
+  EXPECT_EQ(route_of(xml, "device-2", "device-0"), "latency 2; node 0 device 2 -&gt; device 0; ");
 }
 
 }  // namespace

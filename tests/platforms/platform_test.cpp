@@ -1,4 +1,5 @@
-// The machines that come with Fourfold, where files are looked for, and what scaling does.
+// The machines that come with Fourfold, where files are looked for, and what scaling does: scaled
+// numbers pass the checks of a file.
 #include "platforms/platform.hpp"
 
 #include <gmock/gmock.h>
@@ -8,11 +9,18 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <stdexcept>
 
+#include "platforms/file/fact_table.hpp"
 #include "platforms/file/notice.hpp"
+#include "platforms/file/scale_groups.hpp"
 #include "platforms/network/topology.hpp"
+#include "support/text_file.hpp"
+#include "tests/machines.hpp"
 #include "tests/platforms/platform_files.hpp"
+#include "tests/refusal.hpp"
+#include "tests/toml_tree.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -35,29 +43,19 @@ TEST(Platforms, TheseMachinesComeAlong) {
                           "perlmutter", "polaris", "selene", "summit", "torus"));
 }
 
-class ShippedPlatform : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(ShippedPlatform, GivesASourceForEveryNumber) {
-  const Platform platform = read_platform(GetParam());
-
-  EXPECT_GE(platform.facts.size(), 30U);
-  for (const Fact& fact : platform.facts) EXPECT_GE(fact.source.size(), 9U) << fact.key;
+TEST(Platforms, NameEveryNumberOnceAndGiveItsSource) {
+  for (const std::string& name : known_platforms()) {
+    const Platform platform = read_platform(name);
+    EXPECT_GE(platform.facts.size(), 30U) << name;
+    std::set<std::string> keys;
+    for (const Fact& fact : platform.facts) {
+      EXPECT_GE(fact.source.size(), 9U) << name << ' ' << fact.key;
+      EXPECT_TRUE(keys.insert(fact.key).second) << name << ' ' << fact.key;
+    }
+    // One leaves something open.
+    EXPECT_EQ(notices(platform).empty(), name != "jean-zay") << name;
+  }
 }
-
-TEST_P(ShippedPlatform, NamesEveryNumberOnce) {
-  const Platform platform = read_platform(GetParam());
-
-  std::map<std::string, int> count;
-  for (const Fact& fact : platform.facts) ++count[fact.key];
-  for (const auto& [key, times] : count) EXPECT_EQ(times, 1) << key;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, ShippedPlatform, ::testing::ValuesIn(known_platforms()),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& letter : name) letter = letter == '-' ? '_' : letter;
-                           return name;
-                         });
 
 // A GCD has 8 link ports: the packages' and cross links, one to the CPU, on odd GCDs one to the
 // NIC.
@@ -89,12 +87,6 @@ TEST(Platforms, CrossbarsDifferInTheirPortsOnly) {
   }
 }
 
-TEST(Platforms, OneLeavesSomethingOpen) {
-  for (const std::string& name : known_platforms()) {
-    EXPECT_EQ(notices(read_platform(name)).empty(), name != "jean-zay") << name;
-  }
-}
-
 TEST(Reader, TakesAUsersFileByPath) {
   const std::string path = edited("crossbar", "value = 131072", "value = 16");
 
@@ -112,10 +104,13 @@ TEST(Reader, LooksInTheFolderOfTheEnvironment) {
   ::setenv("FOURFOLD_PLATFORMS", folder.c_str(), 1);
   const std::vector<std::string> known = known_platforms();
   const std::string name = read_platform("mine").name;
+  ::setenv("FOURFOLD_PLATFORMS", "", 1);  // as if it were not set
+  const std::vector<std::string> shipped = known_platforms();
   ::unsetenv("FOURFOLD_PLATFORMS");
 
   EXPECT_THAT(known, ElementsAre("mine"));
   EXPECT_EQ(name, "mine");
+  EXPECT_EQ(shipped, known_platforms());
 }
 
 TEST(Reader, KeepsWhatIsUnconfirmed) {
@@ -138,30 +133,101 @@ TEST(Scaling, MultipliesANumberAndKeepsTheFactAsWritten) {
 }
 
 TEST(Scaling, GlobalBandwidthReachesTheLinksOfTheTopology) {
-  const Platform plain = read_platform("frontier");
-  const Platform half = read_platform("frontier", {{"network.global_bandwidth", 0.5}});
-  const Topology before(plain, 256);
-  const Topology after(half, 256);
+  for (const auto& [machine, inner] :
+       {std::pair{"frontier", LinkKind::local}, {"juwels-booster", LinkKind::leaf}}) {
+    const Platform plain = read_platform(machine);
+    const Platform half = read_platform(machine, {{"network.global_bandwidth", 0.5}});
+    const Topology before(plain, 256), after(half, 256);
 
-  ASSERT_EQ(before.link_count(), after.link_count());
-  std::map<LinkKind, int> seen;
-  for (std::int32_t link = 0; link < before.link_count(); ++link) {
-    const double factor = before.kind(link) == LinkKind::global ? 0.5 : 1.0;
-    ASSERT_DOUBLE_EQ(after.capacity(link).value, factor * before.capacity(link).value);
-    ++seen[before.kind(link)];
+    ASSERT_EQ(before.link_count(), after.link_count());
+    std::map<LinkKind, int> seen;
+    for (std::int32_t link = 0; link < before.link_count(); ++link) {
+      const double factor = before.kind(link) == LinkKind::global ? 0.5 : 1.0;
+      ASSERT_DOUBLE_EQ(after.capacity(link).value, factor * before.capacity(link).value);
+      ++seen[before.kind(link)];
+    }
+    EXPECT_GT(seen[LinkKind::global], 0);
+    EXPECT_GT(seen[inner], 0);
   }
-  EXPECT_GT(seen[LinkKind::global], 0);
-  EXPECT_GT(seen[LinkKind::local], 0);
+}
+
+TEST(Scaling, OfAnEntryAndOfItsListMultiply) {
+  const auto rate = [](const Scales& scales) {
+    return read_platform("crossbar", scales).processor.gemm.front().rate.value;
+  };
+  const std::string list = "processor.gemm.rate_Tflops";
+  const std::string one = "processor.gemm." +
+                          std::to_string(read_platform("crossbar").processor.gemm.front().size) +
+                          ".rate_Tflops";
+
+  EXPECT_EQ(without_label(one), list);
+  EXPECT_EQ(without_label("node.links.0-1.bandwidth_GBps"), "node.links.bandwidth_GBps");
+  EXPECT_EQ(without_label("library.simple.hop_across_us"), "library.simple.hop_across_us");
+  EXPECT_EQ(without_label("nodes"), "nodes");
+  EXPECT_DOUBLE_EQ(rate({{one, 0.5}}), 0.5 * rate({}));
+  EXPECT_DOUBLE_EQ(rate({{list, 0.5}}), 0.5 * rate({}));
+  EXPECT_DOUBLE_EQ(rate({{one, 0.5}, {list, 0.5}}), 0.25 * rate({}));
 }
 
 TEST(Scaling, RefusesWhatCannotBeScaled) {
   EXPECT_THAT(refusal("frontier", {{"processor.memory_Gb", 2}}),
               HasSubstr("did you mean \"processor.memory_GB\"?"));
-  EXPECT_THAT(refusal("frontier", {{"processor.memory_GB", 0}}), HasSubstr("after scaling"));
-  EXPECT_THAT(refusal("frontier", {{"network.global_bandwidth", -1}}),
-              HasSubstr("must be greater than 0"));
-  EXPECT_THAT(refusal("frontier", {{"network.groups", 1.5}}), HasSubstr("whole number"));
-  EXPECT_THAT(refusal("crossbar", {{"network.global_bandwidth", 2}}), HasSubstr("crossbar"));
+  EXPECT_THAT(refusal("crossbar", {{"network.global_bandwidth", 2}}),
+              HasSubstr("no global links to scale"));
+}
+
+// The number of every entry of a family, "node.nics.bandwidth_GBps", times the factor.
+void multiply(edits::Tree& file, const std::string& family, double factor) {
+  edits::Tree* table = &file;
+  std::size_t at = 0;
+  for (std::size_t dot; (dot = family.find('.', at)) != std::string::npos; at = dot + 1) {
+    table = &table->at(family.substr(at, dot - at));
+  }
+  const std::string key = family.substr(at);
+  const auto times = [&](edits::Tree& number) { number = number.get<double>() * factor; };
+  if (!table->contains("entries")) return times(table->at(key).at("value"));
+  for (edits::Tree& row : table->at("entries")) {
+    if (row.contains(key)) times(row.at(key));
+  }
+}
+
+TEST(ScaleGroups, AreTakenWhereAFileWithTheirNumbersIs) {
+  const std::string path =
+      (std::filesystem::path(::testing::TempDir()) / "scaled_machine.toml").string();
+  int taken = 0, refused = 0;
+  for (const std::string machine : fixed_machines) {
+    const Platform platform = read_platform(path_of_machine(machine));
+    std::set<std::string> families;
+    for (const Fact& fact : platform.facts) {
+      if (!fact.key.starts_with("software.")) families.insert(without_label(fact.key));
+    }
+    std::set<std::string> keys = families;
+    for (const std::string& part : names_of_scale_groups()) keys.insert(part);
+    for (const std::string& key : keys) {
+      for (const double factor : {0.25, 0.9, 1.2, 4.0}) {
+        edits::Tree file = edits::tree_of(read_text_file(path_of_machine(machine)));
+        bool any = false;
+        for (const std::string& family : families) {
+          const double own =
+              factor_for(Scales{{key, factor}}, family, file["network"]["kind"].get<std::string>());
+          if (own == 1.0) continue;
+          any = true;
+          multiply(file, family, own);
+        }
+        if (!any) continue;  // the machine has no such part
+        std::ofstream(path) << edits::toml_text(file);
+        const std::string of_file = refusal<std::runtime_error>([&] { read_platform(path); });
+        const std::string of_scale = refusal<std::runtime_error>([&] {
+          check_as_scaled(read_platform(path_of_machine(machine), Scales{{key, factor}}));
+        });
+        EXPECT_EQ(of_file == "accepted", of_scale == "accepted")
+            << machine << ' ' << key << " x " << factor << ": " << of_file << " / " << of_scale;
+        ++(of_scale == "accepted" ? taken : refused);
+      }
+    }
+  }
+  EXPECT_GT(taken, 300);
+  EXPECT_GT(refused, 50);
 }
 
 }  // namespace

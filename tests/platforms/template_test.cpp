@@ -1,4 +1,5 @@
-// The template of every topology is a whole and valid file, and the reader needs what it holds.
+// The keys of a machine file: the template of every topology is a whole and valid file, the reader
+// needs what it holds, docs/platforms.md repeats it, and one run names all that is wrong.
 #include "platforms/file/template.hpp"
 
 #include <fmt/format.h>
@@ -10,10 +11,13 @@
 #include <set>
 #include <sstream>
 
+#include "platforms/file/check_keys.hpp"
 #include "platforms/file/key.hpp"
 #include "platforms/file/notice.hpp"
 #include "platforms/network/axis_rate.hpp"
+#include "tests/paths.hpp"
 #include "tests/platforms/platform_files.hpp"
+#include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -163,15 +167,106 @@ INSTANTIATE_TEST_SUITE_P(All, Template, ::testing::ValuesIn(network_kinds()), []
 });
 
 TEST(Templates, RefuseAnUnknownTopology) {
-  try {
-    platform_template({"fat tree"});
-    FAIL();
-  } catch (const std::invalid_argument& error) {
-    EXPECT_EQ(std::string(error.what()),
-              fmt::format("there is no topology \"fat tree\"; did you mean \"fat-tree\"? It is one "
-                          "of {}",
-                          fmt::join(network_kinds(), ", ")));
+  EXPECT_EQ(
+      tests::refusal([] { platform_template({"fat tree"}); }),
+      fmt::format("there is no topology \"fat tree\"; did you mean \"fat-tree\"? It is one of "
+                  "{}",
+                  fmt::join(network_kinds(), ", ")));
+}
+
+std::string unit_of_key(const Key& key) {
+  if (key.form == KeyForm::text) return "text";
+  if (key.form == KeyForm::flag) return "true, false";
+  const std::string end = key.name.substr(key.name.rfind('_') + 1);
+  if (end == "GB") return "1e9 bytes";
+  if (end == "GBps") return "1e9 bytes/s";
+  if (end == "Tflops") return "1e12 flop/s";
+  if (end == "us") return "1e-6 s";
+  return "";
+}
+
+std::string row(const Key& key) {
+  const char* optional = key.presence == Presence::required ? "" : " (optional)";
+  return "| `" + key.name + "`" + optional + " | " + unit_of_key(key) + " | " + key.meaning +
+         " | " + key.from + " | " + key.moves + " |\n";
+}
+
+std::string heading(const KeyTable& table) {
+  std::string text = table.path.empty() ? "At the top" : "`[" + table.path + "]`";
+  if (table.path == "network") text += ", `kind = \"" + table.network + "\"`";
+  return text;
+}
+
+std::string section(const KeyTable& table) {
+  std::string text = "### " + heading(table) + "\n\n";
+  if (!table.meaning.empty()) text += table.meaning + "\n\n";
+  text += "| key | unit | meaning | from | moves |\n|---|---|---|---|---|\n";
+  for (const Key& key : table.keys) text += row(key);
+  return text;
+}
+
+// To renew the document, paste what the failure prints.
+TEST(PlatformDocs, ExplainEveryKeyAsTheTemplateDoes) {
+  std::ifstream file(source_path("docs/platforms.md"));
+  std::ostringstream document;
+  document << file.rdbuf();
+
+  for (const KeyTable& table : platform_keys()) {
+    const bool found = document.str().find(section(table)) != std::string::npos;
+    EXPECT_TRUE(found) << "the document lacks this section:\n" << section(table);
   }
+}
+
+// What is said about a file of this text.
+std::string complaint(const std::string& text) {
+  return refusal<std::runtime_error>([&] { check_keys("mine.toml", toml::parse(text)); });
+}
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t place = text.find(from);
+  ASSERT_NE(place, std::string::npos) << from;
+  text.replace(place, from.size(), to);
+}
+
+TEST(CheckKeys, NamesAllThatIsWrongInTheOrderOfTheFile) {
+  std::string text = shipped_text("crossbar");
+  replace(text, "memory_GB =", "memroy_GB =");
+  replace(text, "{ size = 1000", "{ sise = 1000");
+  replace(text, "launch_overhead_us = { value = 2, source = \"synthetic\" }", "");
+  replace(text, "[library.low_latency]", "[library.lowlatency]");
+
+  const std::string said = complaint(text);
+
+  EXPECT_THAT(said, HasSubstr("mine.toml: 4 keys are unknown or missing\n  line "));
+  const std::vector<std::string> expected{
+      "\"processor.launch_overhead_us\" is missing\n",
+      "unknown key \"processor.memroy_GB\"; did you mean \"memory_GB\"?\n",
+      "unknown key \"processor.gemm.sise\"; did you mean \"size\"?\n",
+      "unknown key \"library.lowlatency\"; did you mean \"low_latency\"?\n"};
+  std::size_t place = 0;
+  for (const std::string& sentence : expected) {
+    place = said.find(sentence, place);
+    ASSERT_NE(place, std::string::npos) << sentence << " in order in " << said;
+  }
+  EXPECT_THAT(said, HasSubstr("`fourfold platforms template`"));
+}
+
+TEST(CheckKeys, TakesAMisspeltTableForOneMistake) {
+  std::string text = shipped_text("frontier");
+  replace(text, "[library.across]", "[library.acros]");
+
+  EXPECT_THAT(complaint(text),
+              HasSubstr("unknown key \"library.acros\"; did you mean \"across\"?"));
+  EXPECT_THAT(complaint(text), Not(HasSubstr("missing")));
+}
+
+TEST(CheckKeys, LeavesTheKeysOfAnUnknownNetworkAlone) {
+  std::string text = shipped_text("frontier");
+  replace(text, "\"dragonfly\"", "\"dragonfy\"");
+
+  EXPECT_THAT(complaint(text),
+              HasSubstr("network.kind cannot be \"dragonfy\"; did you mean \"dragonfly\"?"));
+  EXPECT_THAT(complaint(text), Not(HasSubstr("network.groups")));
 }
 
 }  // namespace

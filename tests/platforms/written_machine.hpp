@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "tests/platforms/platform_files.hpp"
 
@@ -97,6 +99,27 @@ inline std::string with(std::string WrittenMachine::*part, const std::string& te
   WrittenMachine machine;
   machine.*part = text;
   return machine.said();
+}
+
+// A text at an edge, and a piece of what is said to it: nothing where it is taken.
+struct Edge {
+  std::string text, words;
+};
+
+inline void expect_edges(const std::function<std::string(const std::string& text)>& said,
+                         const std::vector<Edge>& edges) {
+  for (const auto& [text, words] : edges) {
+    const std::string sentence = said(text);
+    if (words.empty()) {
+      EXPECT_EQ(sentence, accepted) << text;
+    } else {
+      EXPECT_NE(sentence.find(words), std::string::npos) << text << " hears: " << sentence;
+    }
+  }
+}
+
+inline void expect_edges(std::string WrittenMachine::*part, const std::vector<Edge>& edges) {
+  expect_edges([part](const std::string& text) { return with(part, text); }, edges);
 }
 
 }  // namespace fourfold::tests
