@@ -132,27 +132,6 @@ TEST(RankTest, IsWhatItsDefinitionSays) {
   EXPECT_EQ(chance_of_lower({}, {1, 2}), 1.0);
 }
 
-Sample normal(double mean, double spread, int n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> draw(mean, spread);
-  Sample sample;
-  for (int i = 0; i < n; ++i) sample.push_back(draw(random));
-  return sample;
-}
-
-TEST(RankTest, SeesAShiftAndNoShiftAndNeverTheOtherWay) {
-  const Sample before = normal(100, 3, 60, 1);
-
-  EXPECT_LT(chance_of_lower(normal(91, 3, 60, 2), before), 1e-6);
-  EXPECT_GT(chance_of_lower(normal(109, 3, 60, 3), before), 0.999);
-  int alarms = 0;
-  for (unsigned seed = 10; seed < 410; ++seed) {
-    if (chance_of_lower(normal(100, 3, 60, seed), normal(100, 3, 60, seed + 1000)) < 0.05) ++alarms;
-  }
-  EXPECT_LE(alarms, 35);  // 20 expected; beyond 35 once in a thousand
-  EXPECT_GE(alarms, 7);
-}
-
 TEST(SlowDown, IsForTheWorkAndTheRanksThatItNames) {
   const std::string words = "product=0.25@2,memory=0.5,product=0.75@10,step=0";
   EXPECT_EQ(repeated_share(words, "product", 2), 0.25);

@@ -26,17 +26,6 @@ TEST(Training, LossFallsFromThatOfGuessingOnARepeatedBatch) {
   EXPECT_LT(last, 0.6 * first);
 }
 
-TEST(Training, EveryGridStartsFromTheSameWeights) {
-  const Lockstep<float> one(tiny_model(), StepOptions{}, {1, 1, 1, 1}, tiny_seed);
-  const Lockstep<float> many(tiny_model(), StepOptions{}, {4, 2, 3, 1}, tiny_seed);
-  const Lockstep<float> other(tiny_model(), StepOptions{}, {1, 1, 1, 1}, tiny_seed + 1);
-
-  for (const std::string& parameter : one.parameters()) {
-    EXPECT_TRUE(one.weight(parameter) == many.weight(parameter)) << parameter;
-  }
-  EXPECT_FALSE(one.weight("table") == other.weight("table"));
-}
-
 TEST(Training, InitialWeightsHaveGpt2Deviations) {
   const Model model{"wide", 2, 96, 4, 8, 64};
   const Lockstep<double> run(model, StepOptions{}, {1, 1, 1, 1}, tiny_seed);

@@ -177,16 +177,6 @@ TEST(axis_rate, is_what_is_worked_out_by_hand) {
   EXPECT_LE(AxisRates(frontier()).rate(4, 2, 8).value, 38 * giga * (1 + 1e-9));
 }
 
-// More detours are no slower as long as the detours' own traffic does not bind.
-TEST(axis_rate, grows_with_global_detours) {
-  double last = 0.0;
-  for (std::int64_t detours : {0, 1, 4, 8, 16}) {
-    const double rate = AxisRates(frontier({3, detours})).rate(1024, 8, 8192).value;
-    EXPECT_GT(rate, last);
-    last = rate;
-  }
-}
-
 // Where one micro-batch goes through a pipeline a stage has the links to itself, as a job of its
 // own has; the more follow each other, the more stages are at work side by side.
 TEST(AxisRates, OfAStageFallWithTheMicroBatchesThatFollowEachOther) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <regex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "platforms/mapping.hpp"
@@ -41,27 +42,33 @@ std::string of_numbers(const std::string& what, const Kind& sound, std::int64_t 
   return text;
 }
 
+// Into a member: a number, or a rate in bytes per second.
+template <typename Kind, typename Number>
+std::string of_member(const std::string& what, const Kind& sound, std::int64_t nodes,
+                      Number Kind::*member, const std::vector<std::int64_t>& numbers) {
+  const auto set = [member](Kind& network, std::int64_t number) {
+    if constexpr (std::is_same_v<Number, BytesPerSecond>) {
+      (network.*member).value = static_cast<double>(number);
+    } else {
+      network.*member = number;
+    }
+  };
+  return of_numbers<Kind>(what, sound, nodes, set, numbers);
+}
+
 constexpr std::int64_t huge = std::int64_t{1} << 40;
 
 std::string of_dragonfly() {
   using Kind = DragonflyNetwork;
-  const Kind sound{4, 6, 8, 3, link, link, 2, 1};
-  std::string text = of_numbers<Kind>("groups", sound, 16, [](Kind& n, auto v) { n.groups = v; },
-                                      {-1, 0, 1, 2, 60000, huge});
-  text += of_numbers<Kind>("switches", sound, 8, [](Kind& n, auto v) { n.switches_per_group = v; },
-                           {0, 1, 2, 46341, 46342, huge});
-  text += of_numbers<Kind>("nodes of a group", sound, 17,
-                           [](Kind& n, auto v) { n.nodes_per_group = v; }, {0, 4, 5, huge});
-  text += of_numbers<Kind>("links of a pair", sound, 8,
-                           [](Kind& n, auto v) { n.links_per_group_pair = v; }, {-3, 0, 1, huge});
-  text += of_numbers<Kind>("links of no pair", {1, 6, 8, 3, link, link, 2, 1}, 8,
-                           [](Kind& n, auto v) { n.links_per_group_pair = v; }, {0, 1});
-  text += of_numbers<Kind>("local detours", sound, 8, [](Kind& n, auto v) { n.local_detours = v; },
-                           {-1, 0, 99, huge});
-  text += of_numbers<Kind>("global detours", sound, 8,
-                           [](Kind& n, auto v) { n.global_detours = v; }, {-1, 0, 99, huge});
-  text += of_numbers<Kind>("link", sound, 8,
-                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {-1, 0, 1});
+  const Kind sound{4, 6, 8, 3, link, link, 2, 1}, alone{1, 6, 8, 3, link, link, 2, 1};
+  std::string text = of_member("groups", sound, 16, &Kind::groups, {-1, 0, 1, 2, 60000, huge});
+  text += of_member("switches", sound, 8, &Kind::switches_per_group, {0, 1, 2, 46341, 46342, huge});
+  text += of_member("nodes of a group", sound, 17, &Kind::nodes_per_group, {0, 4, 5, huge});
+  text += of_member("links of a pair", sound, 8, &Kind::links_per_group_pair, {-3, 0, 1, huge});
+  text += of_member("links of no pair", alone, 8, &Kind::links_per_group_pair, {0, 1});
+  text += of_member("local detours", sound, 8, &Kind::local_detours, {-1, 0, 99, huge});
+  text += of_member("global detours", sound, 8, &Kind::global_detours, {-1, 0, 99, huge});
+  text += of_member("link", sound, 8, &Kind::link_bandwidth, {-1, 0, 1});
   for (std::int64_t nodes : {1, 32, 33}) {
     text += said(fmt::format("{} nodes", nodes), [&] { Dragonfly(sound, 4, nodes); });
   }
@@ -73,36 +80,26 @@ std::string of_dragonfly() {
 std::string of_dragonfly_plus() {
   using Kind = DragonflyPlusNetwork;
   const Kind sound{4, 3, 7, 6, 2, link, link, 1};
-  std::string text = of_numbers<Kind>("cells", sound, 14, [](Kind& n, auto v) { n.cells = v; },
-                                      {0, 1, 2, 46341, 46342, huge});
-  text += of_numbers<Kind>("leaves", sound, 8, [](Kind& n, auto v) { n.leaves_per_cell = v; },
-                           {0, 1, 7, 536870908, 536870911, 536870912, huge});
-  text += of_numbers<Kind>("nodes of a cell", sound, 17,
-                           [](Kind& n, auto v) { n.nodes_per_cell = v; }, {4, 5, huge});
-  text += of_numbers<Kind>("links up", sound, 8, [](Kind& n, auto v) { n.uplinks_per_leaf = v; },
-                           {-1, 0, 1});
-  text += of_numbers<Kind>("links of a pair", sound, 8,
-                           [](Kind& n, auto v) { n.links_per_cell_pair = v; }, {0, 1});
-  text += of_numbers<Kind>("global detours", sound, 8,
-                           [](Kind& n, auto v) { n.global_detours = v; }, {-1, 0, 99});
-  text += of_numbers<Kind>("link", sound, 8,
-                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {0, 1});
-
-  return text;
+  return of_member("cells", sound, 14, &Kind::cells, {0, 1, 2, 46341, 46342, huge}) +
+         of_member("leaves", sound, 8, &Kind::leaves_per_cell,
+                   {0, 1, 7, 536870908, 536870911, 536870912, huge}) +
+         of_member("nodes of a cell", sound, 17, &Kind::nodes_per_cell, {4, 5, huge}) +
+         of_member("links up", sound, 8, &Kind::uplinks_per_leaf, {-1, 0, 1}) +
+         of_member("links of a pair", sound, 8, &Kind::links_per_cell_pair, {0, 1}) +
+         of_member("global detours", sound, 8, &Kind::global_detours, {-1, 0, 99}) +
+         of_member("link", sound, 8, &Kind::link_bandwidth, {0, 1});
 }
 
 std::string of_fat_tree() {
   using Kind = FatTreeNetwork;
   const Kind sound{link, 2, {{4, 2.0}, {3, 4.0}, {2, 1.0}}};
-  std::string text = of_numbers<Kind>("rails", sound, 8, [](Kind& n, auto v) { n.rails = v; },
-                                      {-2, 0, 1, 2, 3, 4, 8});
+  std::string text = of_member("rails", sound, 8, &Kind::rails, {-2, 0, 1, 2, 3, 4, 8});
   text += of_numbers<Kind>("tiers", {link, 1, {}}, 1,
                            [](Kind& n, auto v) {
                              n.tiers.resize(static_cast<std::size_t>(v), {2, 1.0});
                            },
                            {0, 1, 4, 5});
-  text += of_numbers<Kind>("rails of one tier", {link, 1, {{4, 1.0}}}, 4,
-                           [](Kind& n, auto v) { n.rails = v; }, {1, 2});
+  text += of_member("rails of one tier", Kind{link, 1, {{4, 1.0}}}, 4, &Kind::rails, {1, 2});
   text += of_numbers<Kind>("members of the second", sound, 8,
                            [](Kind& n, auto v) { n.tiers[1].members = v; },
                            {0, 1, 178956970, 268435455, 268435456, 536870912, huge});
@@ -111,8 +108,7 @@ std::string of_fat_tree() {
   text += of_numbers<Kind>("taper of the first", sound, 24,
                            [](Kind& n, auto v) { n.tiers[0].oversubscription = double(v); },
                            {-1, 0, 1});
-  text += of_numbers<Kind>("link", sound, 8,
-                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {-1, 0, 1});
+  text += of_member("link", sound, 8, &Kind::link_bandwidth, {-1, 0, 1});
   for (std::int64_t nodes : {24, 25}) {
     text += said(fmt::format("{} nodes", nodes), [&] { FatTree(sound, 4, nodes); });
   }
@@ -128,8 +124,7 @@ std::string of_torus() {
                            {-3, 0, 1, 2, huge});
   text += of_numbers<Kind>("second", sound, 4, [](Kind& n, auto v) { n.extents[1] = v; },
                            {1, 2, 178956970, 178956971, huge});
-  text += of_numbers<Kind>("link", sound, 8,
-                           [](Kind& n, auto v) { n.link_bandwidth.value = double(v); }, {-1, 0, 1});
+  text += of_member("link", sound, 8, &Kind::link_bandwidth, {-1, 0, 1});
   for (std::int64_t nodes : {12, 13}) {
     text += said(fmt::format("{} nodes", nodes), [&] { Torus(sound, nodes); });
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,35 +12,16 @@
 
 #include "platforms/platform.hpp"
 #include "tests/paths.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 
-// A folder of this process, removed when the process ends.
-class ScratchFolder {
- public:
-  ScratchFolder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("fourfold-platforms-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
+// A file of this test in a folder of this process.
 inline std::filesystem::path scratch(const std::string& file) {
-  static const ScratchFolder folder;
+  static const TemporaryFolder folder;
   std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::replace(test.begin(), test.end(), '/', '-');
-  return folder.path() / (test + "-" + file);
+  return folder.file(test + "-" + file);
 }
 
 inline std::string shipped_text(const std::string& name) {
@@ -51,15 +31,20 @@ inline std::string shipped_text(const std::string& name) {
   return text.str();
 }
 
+// The path of a scratch file with this text.
+inline std::string scratch_file(const std::string& text, const std::string& file = "scratch.toml") {
+  const std::filesystem::path path = scratch(file);
+  std::ofstream(path) << text;
+  return path.string();
+}
+
 // A copy of a shipped file with the first `from` replaced by `to`; returns its path.
 inline std::string edited(const std::string& name, const std::string& from, const std::string& to) {
   std::string text = shipped_text(name);
   const std::size_t place = text.find(from);
   if (place == std::string::npos) throw std::logic_error("nothing to edit: " + from);
   text.replace(place, from.size(), to);
-  const auto path = scratch(name + ".toml");
-  std::ofstream(path) << text;
-  return path.string();
+  return scratch_file(text, name + ".toml");
 }
 
 // What the reader says against a platform, or "(accepted)".

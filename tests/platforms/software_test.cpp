@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "platforms/device_memory.hpp"
 #include "platforms/software_memory.hpp"
 #include "schedule/program/function.hpp"
 #include "tests/platforms/platform_files.hpp"
@@ -30,12 +29,6 @@ std::string head(const std::string& attention, const std::string& products) {
          "\", source = \"of products\" }\ndispatch_us = { value = 6, source = \"of dispatch\", "
          "unconfirmed = true }\n"
          "[maps]\n";
-}
-
-std::string file_of(const std::string& text, const std::string& name = "words.toml") {
-  const auto path = scratch(name);
-  std::ofstream(path) << text;
-  return path.string();
 }
 
 std::string rule_of(const std::string& name, const std::string& kernels) {
@@ -177,8 +170,8 @@ bool speaks_of(const std::string& name, const Function& function) {
 TEST(KernelWords, OfANameReachItsFunctionsAndNoOthers) {
   for (const std::string& name : known_maps()) {
     SCOPED_TRACE(name);
-    const Software software = read_software(
-        file_of(head("flash-2", "default") + rule_of(name, "\"read 2\", \"2 x write 4 of 1/2\"")));
+    const Software software = read_software(scratch_file(
+        head("flash-2", "default") + rule_of(name, "\"read 2\", \"2 x write 4 of 1/2\"")));
 
     ASSERT_EQ(software.rules.size(), 1U);
     EXPECT_EQ(software.rules[0].name, name);
@@ -210,7 +203,7 @@ TEST(KernelWords, OfANameReachItsFunctionsAndNoOthers) {
 TEST(Software, IsRefusedWithItsOwnPathWhenAMachineAsks) {
   std::string text = head("flash-2", "tuned");
   text.replace(text.find("value = 6"), 9, "value = -6");
-  const std::string file = file_of(text);
+  const std::string file = scratch_file(text);
 
   const std::string said =
       tests::refusal<std::runtime_error>([&] { WrittenMachine().read({}, file); });
@@ -221,7 +214,7 @@ TEST(Software, IsRefusedWithItsOwnPathWhenAMachineAsks) {
 // A relative path in a machine's file is meant from where that file lies; one that is asked for is
 // meant from here.
 TEST(Software, OfAMachineMayLieBesideItsFile) {
-  const std::string file = file_of(head("flash-3", "tuned"));
+  const std::string file = scratch_file(head("flash-3", "tuned"));
   WrittenMachine machine;
   machine.top = "software = \"" + std::filesystem::path(file).filename().string() + "\"\n";
 
@@ -244,8 +237,8 @@ using ::testing::IsSupersetOf;
 
 TEST(Software, IsReadWithItsNumbersAsFactsOfTheMachine) {
   const std::string file =
-      file_of(head("flash-2", "default") + rule_of("layer_norm", "\"read 2 write 2\"") +
-              rule_of("row_sum", ""));
+      scratch_file(head("flash-2", "default") + rule_of("layer_norm", "\"read 2 write 2\"") +
+                   rule_of("row_sum", ""));
 
   const Platform platform = read_platform("crossbar", {{"software.dispatch_us", 2.0}}, file);
 
@@ -271,12 +264,13 @@ TEST(Software, OfAMachineIsItsOwnUnlessAnotherIsAskedFor) {
 
 TEST(Software, MayBeLikeOneThatIsLikeAnother) {
   const std::string first =
-      file_of(head("flash-2", "default") + rule_of("layer_norm", "\"read 2\""), "first.toml");
+      scratch_file(head("flash-2", "default") + rule_of("layer_norm", "\"read 2\""), "first.toml");
   const std::string second =
-      file_of("title = \"second\"\nlike = \"" + first +
-                  "\"\nbeside_products = { value = true, source = \"second\" }\n",
-              "second.toml");
-  const std::string third = file_of("title = \"third\"\nlike = \"" + second + "\"\n", "third.toml");
+      scratch_file("title = \"second\"\nlike = \"" + first +
+                       "\"\nbeside_products = { value = true, source = \"second\" }\n",
+                   "second.toml");
+  const std::string third =
+      scratch_file("title = \"third\"\nlike = \"" + second + "\"\n", "third.toml");
 
   const Software software = read_software(third);
 
@@ -312,10 +306,8 @@ TEST(Software, ThatComesWithFourfoldIsRead) {
   }
 }
 
-std::string written(const std::string& name, const std::string& text) {
-  const auto path = scratch(name + ".toml");
-  std::ofstream(path) << "title = \"mine\"\nlike = \"megatron-core\"\n" << text;
-  return path.string();
+std::string like_megatron(const std::string& name, const std::string& text) {
+  return scratch_file("title = \"mine\"\nlike = \"megatron-core\"\n" + text, name + ".toml");
 }
 
 Platform with(const std::string& software, const Scales& scales = {}) {
@@ -345,8 +337,9 @@ TEST(SoftwareMemory, OfMegatronIs18BytesAParameterAndAMaskForEachDropout) {
 }
 
 TEST(SoftwareMemory, IsTakenOverFromAnotherUnlessTheFileHasItsOwn) {
-  const std::string kept = written("kept", "");
-  const std::string own = written("own", "[memory]\nweights = { value = 3, source = \"me\" }\n");
+  const std::string kept = like_megatron("kept", "");
+  const std::string own =
+      like_megatron("own", "[memory]\nweights = { value = 3, source = \"me\" }\n");
 
   EXPECT_EQ(software_memory(with(kept)).optimizer, 12.0);
   EXPECT_EQ(software_memory(with(own)).weights, 3.0);
@@ -361,50 +354,6 @@ TEST(SoftwareMemory, IsScaledAsItsFactsAre) {
 
   EXPECT_EQ(keeps(scaled, functions::bias_residual), 2.0);
   EXPECT_EQ(scaled.workspaces * 2.0, software_memory(with("megatron-core")).workspaces);
-}
-
-TEST(DeviceMemory, ChanceFallsAsThePeakGrowsAndIsOneHalfAtTheLimit) {
-  const Platform platform = with("megatron-core");
-  const Bytes limit = memory_limit(platform);
-
-  EXPECT_NEAR(chance_to_fit(limit, platform), 0.5, 1e-9);
-  double before = 1.0;
-  for (double share = 0.5; share < 1.5; share += 0.05) {
-    const double chance = chance_to_fit(limit * share, platform);
-    EXPECT_LE(chance, before);
-    before = chance;
-  }
-  EXPECT_STREQ(fits_in_words(chance_to_fit(limit * 0.8, platform)), "fits");
-  EXPECT_STREQ(fits_in_words(chance_to_fit(limit, platform)), "may fit");
-  EXPECT_STREQ(fits_in_words(chance_to_fit(limit * 1.2, platform)), "does not fit");
-}
-
-// What fits half of the time fills the device, with all that is there beside the step; on a machine
-// that does not say which share may be filled.
-TEST(DeviceMemory, IsFullWithContextCommunicatorsAndReserve) {
-  for (const char* software : {"megatron-core", "nanotron", "fused"}) {
-    const Platform platform = read_platform("frontier", {}, software);
-    const double room = platform.processor.memory.value;
-    const Bytes used = used_memory(memory_limit(platform), software_memory(platform));
-    EXPECT_NEAR(used.value, room, 1e-6 * room) << software;
-  }
-}
-
-TEST(DeviceMemory, LimitOfARiskHasThatRisk) {
-  const Platform platform = with("megatron-core");
-  for (double risk : {0.01, 0.1, 0.3, 0.5, 0.9}) {
-    EXPECT_NEAR(chance_to_fit(memory_limit(platform, risk), platform), 1.0 - risk, 1e-6);
-  }
-}
-
-// With so large a reserve that the model's own spread is none beside it.
-TEST(DeviceMemory, WithTheReserveOfNineOfTenRunsFitsInNineOfTen) {
-  const Platform platform =
-      read_platform("frontier", {{"software.memory.reserved_most", 8.0}}, "nanotron");
-  const SoftwareMemory memory = software_memory(platform);
-  const Bytes room = platform.processor.memory - memory.context - memory.communicators;
-
-  EXPECT_NEAR(chance_to_fit(room / memory.reserved_most, platform), 0.9, 1e-3);
 }
 
 }  // namespace

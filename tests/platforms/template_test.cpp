@@ -25,12 +25,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string written(const std::string& text) {
-  const std::string path = scratch("template.toml").string();
-  std::ofstream(path) << text;
-  return path;
-}
-
 // "# prose" stays a comment; "#key = value" and the "#  { ... }" of a list become lines of TOML.
 std::string with_options(const std::string& text) {
   std::istringstream lines(text);
@@ -57,7 +51,7 @@ class Template : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Template, IsAMachineThatCanBeEstimated) {
-  const Platform platform = read_platform(written(platform_template({GetParam()})));
+  const Platform platform = read_platform(scratch_file(platform_template({GetParam()})));
 
   EXPECT_EQ(platform.devices(), 128 * 8);
   EXPECT_GT(AxisRates(platform).rate(8, 64, 512).value, 1e9);
@@ -65,7 +59,7 @@ TEST_P(Template, IsAMachineThatCanBeEstimated) {
 }
 
 TEST_P(Template, ClaimsNoNumberToBeMeasured) {
-  const Platform platform = read_platform(written(platform_template({GetParam()})));
+  const Platform platform = read_platform(scratch_file(platform_template({GetParam()})));
 
   for (const Fact& fact : platform.facts) {
     if (fact.key.starts_with("software.")) continue;  // from a file of its own
@@ -75,7 +69,8 @@ TEST_P(Template, ClaimsNoNumberToBeMeasured) {
 }
 
 TEST_P(Template, IsReadWithAllItsOptionsToo) {
-  const Platform platform = read_platform(written(with_options(platform_template({GetParam()}))));
+  const Platform platform =
+      read_platform(scratch_file(with_options(platform_template({GetParam()}))));
 
   EXPECT_FALSE(platform.node.links.empty());
   EXPECT_FALSE(platform.library.in_node_by_stride.empty());
@@ -100,7 +95,7 @@ TEST_P(Template, ExplainsEveryKeyInAHundredColumns) {
 // The table of keys has none that nobody reads: each number ends as a fact, each column in a row.
 TEST_P(Template, HoldsEveryKeyAndEveryNumberIsRead) {
   const std::string text = with_options(platform_template({GetParam()}));
-  const std::set<std::string> facts = facts_of(read_platform(written(text)));
+  const std::set<std::string> facts = facts_of(read_platform(scratch_file(text)));
 
   for (const KeyTable& table : platform_keys()) {
     if (!has(table)) continue;
@@ -124,7 +119,7 @@ TEST_P(Template, AsksForNoNumberThatItsNetworkDoesNotRead) {
       shape.devices = devices;
       shape.nics = nics;
       for (const std::string& sentence :
-           notices(read_platform(written(platform_template(shape))))) {
+           notices(read_platform(scratch_file(platform_template(shape))))) {
         EXPECT_THAT(sentence, Not(HasSubstr("does not read"))) << devices << ' ' << nics;
       }
     }
@@ -155,7 +150,7 @@ TEST_P(Template, HasNoRequiredLineThatCouldBeLeftOut) {
       without.erase(line, text.find('\n', line) - line + 1);
 
       const std::string full = table.path.empty() ? key.name : table.path + "." + key.name;
-      EXPECT_THAT(refusal(written(without)), HasSubstr("\"" + full + "\" is missing"));
+      EXPECT_THAT(refusal(scratch_file(without)), HasSubstr("\"" + full + "\" is missing"));
     }
   }
 }

@@ -75,11 +75,7 @@ struct WrittenMachine {
            (in_node.empty() ? "" : list("library.in_node", in_node)) + others;
   }
 
-  std::string path() const {
-    const std::filesystem::path file = scratch("written.toml");
-    std::ofstream(file) << text();
-    return file.string();
-  }
+  std::string path() const { return scratch_file(text(), "written.toml"); }
   Platform read(const Scales& scales = {}, const std::string& software = {}) const {
     return read_platform(path(), scales, software);
   }
