@@ -27,7 +27,7 @@ done <<'END'
 2 --grid 1x1x1x2 --precision fp32 --batch 448
 2 --grid 1x1x2x1 --precision bf16 --batch 1792 --micro-batches 2 --gradient-reduction accumulated --zero 1
 2 --grid pipe=2 --precision fp32 --batch 1536 --micro-batches 4 --recompute mlp
-4 --grid 2x2x1x1 --precision fp32 --batch 512 --transport ring
+2 --grid 1x2x1x1 --precision fp32 --batch 384 --transport ring
 4 --grid 2x1x1x2 --precision fp32 --batch 1536 --sequence-parallel on --zero 2 --recompute norms
 END
 
