@@ -30,8 +30,6 @@ check_without_mpi() {
     "build-sanitize/bin/tests-$room" --gtest_filter='-*SLOW_*' --gtest_brief=1 </dev/null ||
       stop "tests-$room failed under sanitizers"
   done
-  FOURFOLD_BIN_DIR=$PWD/build-sanitize/bin FOURFOLD_SOURCE_DIR=$PWD \
-    bash tests/scaling/absurd_numbers_slow_test.sh || stop "absurd numbers failed under sanitizers"
 }
 
 # Open MPI's own races are left out by name (tests/mpi/open_mpi.supp); ours are not.
