@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Says whether two builds of Fourfold answer alike: what a change of structure must leave as it was.
 
-    tests/two_builds.py OLD/build/bin NEW/build/bin [--points 1000] [--study] [--speed ROUNDS]
+    microbench/two_builds.py OLD/build/bin NEW/build/bin [--points 1000] [--study] [--speed ROUNDS]
 
 Three comparisons, each bit for bit: points drawn over the options of `fourfold project`, on machines
 whose numbers belong to the tests and on shipped ones; 50 steps of training on five grids; with
