@@ -8,6 +8,7 @@
 #include "engine/cpu/reference_backend.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "engine/train/sample/sampler.hpp"
+#include "schedule/fold/memory.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/shapes.hpp"
 #include "tests/train/one_run.hpp"
@@ -108,6 +109,77 @@ TEST(KeyValueCache, ForgetsTheTextsBefore) {
   run.draw(Decoding::cached, 4);
 
   EXPECT_EQ(run.draw(Decoding::cached, 3, prompts), expected);
+}
+
+// Words `first` to `last` of each text, with what is there then; the rest of `row` is padding.
+Batch words_of(const Batch& whole, std::int64_t first, std::int64_t last, std::int64_t row) {
+  Batch batch{whole.sequences, {}, {}, last};
+  const std::int64_t sequence = std::ssize(whole.tokens) / whole.sequences;
+  for (std::int64_t text = 0; text < whole.sequences; ++text) {
+    for (std::int64_t t = first; t < first + row; ++t) {
+      batch.tokens.push_back(t < last ? whole.tokens[static_cast<std::size_t>(text * sequence + t)]
+                                      : 0);
+    }
+  }
+  batch.targets = batch.tokens;
+  return batch;
+}
+
+// A phase of the drawing's model, and the referee's.
+struct Phased {
+  Phased(Drawing& drawing, Phase phase, Caches& caches, std::int64_t texts)
+      : run(drawing),
+        schedule(schedule_of_texts(run.model, options_of_texts(run.options, phase), Stage{0, 1})),
+        executor(executor_of({run.world, run.channels, run.backend}, run.model, schedule, texts,
+                             run.weights, &caches)),
+        referee(run.model, schedule, run.weights.grid(), run_seed) {
+    roughen(run.model, referee);
+  }
+
+  void expect_equal_steps(const Batch& batch) {
+    const Share own = share(run.weights.grid(), run.world.rank(), 0, std::ssize(batch.tokens));
+    const auto first = batch.tokens.begin() + static_cast<std::ptrdiff_t>(own.first);
+    LocalBatch local{batch.sequences, {first, first + static_cast<std::ptrdiff_t>(own.count)}, {}};
+    local.targets = local.tokens;
+    local.length = batch.length;
+    executor.step(local, {}, 1);
+    referee.step(batch, {});
+    const std::vector<float> logits = numbers_of(run.backend.memory(), executor.logits());
+    EXPECT_EQ(
+        logits,
+        referee.kept(schedule.program.logits)[static_cast<std::size_t>(run.world.rank())].values)
+        << run.weights.grid().str() << ", " << *batch.length << " words";
+  }
+
+  Drawing& run;
+  Schedule schedule;
+  Executor executor;
+  Lockstep<float> referee;
+};
+
+TEST(KeyValueCache, IsTheRefereesBitForBitAndAsLargeAsCounted) {
+  for (const ProcessGrid& grid : some_grids()) {
+    if (Drawing::small_llama().kv_heads() % grid.extent(Axis::x) != 0) continue;
+    Drawing run(grid, Drawing::fp32(), Drawing::small_llama());
+    const std::int64_t texts = sequences_of_texts(5, grid);
+    const Batch whole = random_batch(run.model, texts, 3);
+    Caches caches(run.backend.memory());
+    Phased prefill(run, Phase::prefill, caches, texts);
+    Phased decode(run, Phase::decode, caches, texts);
+
+    prefill.expect_equal_steps(words_of(whole, 0, 3, run.model.sequence));
+    decode.referee.take_caches(prefill.referee);
+    for (std::int64_t t = 3; t < run.model.sequence; ++t) {
+      decode.expect_equal_steps(words_of(whole, t, t + 1, 1));
+    }
+
+    const Folded folded = fold_schedule(decode.schedule);
+    LocalSizes sizes;
+    sizes.evaluate(folded, grid, {texts});
+    const MemoryUse use = peak_memory(folded, sizes, grid);
+    EXPECT_EQ(static_cast<double>(caches.bytes()),
+              use.by_role[static_cast<int>(Role::cache)].value);
+  }
 }
 
 TEST(Sampler, GivesTheLogitsThatTheLikeliestWordIsDrawnBy) {
