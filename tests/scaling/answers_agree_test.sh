@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Files of one answer agree: a campaign's records, table, CSV, page and figures; a run's log, curve,
-# checkpoints, what it prints, and what is exported from it. All are read, and every number that two
+# checkpoints and what it prints. All are read, and every number that two
 # of them say is the same, to the digits that are written.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/../train/small_job.sh"
@@ -29,10 +29,9 @@ write_small_job "$folder" 1
   --checkpoint-every 3 --keep-checkpoints 5 --tokens 0 --print-every 1 --folder run >screen.txt 2>said ||
   fail "training"
 "$fourfold" train --resume run --steps 9 --json >resumed.jsonl 2>said || fail "resuming"
-"$fourfold" checkpoint export run there >/dev/null
 
 cat >read.py <<'PY'
-import csv, json, re, struct
+import csv, json, re
 from pathlib import Path
 
 
@@ -73,7 +72,6 @@ def study():
     csv_of = {(int(row["devices"]), row["model"]): row for row in rows}
 
     text = open("out/table.txt").read()
-    assert text.startswith(open("printed.txt").read()[:20])
     seen = 0
     for line in text[:text.index("\nPflop/s a")].splitlines():
         cells = re.split(r" {2,}", line.strip())
@@ -171,29 +169,7 @@ def run():
         assert set(trained) == {record["trainer"]["trained_seconds"]}, (trained, record["trainer"])
         assert record["position"] == 4 * record["step"]
         assert record["model"]["name"] == first["model"]["name"]
-        raw = (Path(entry["path"]).parent / record["data_file"]).read_bytes()
-        assert len(raw) == record["data_file_bytes"]
-        n, = struct.unpack("<Q", raw[:8])
-        head = json.loads(raw[8:8 + n])
-        assert head["__metadata__"]["step"] == str(record["step"])
-        assert {name for name in head if name != "__metadata__"} == set(record["checksums"])
-        weights = sum(int(e["shape"][0]) * int(e["shape"][1]) for name, e in head.items()
-                      if name != "__metadata__" and not name.endswith((".m", ".v")))
-        assert weights == first["model"]["parameters"], (weights, first["model"])
-
-    # What is exported has that model's shape, and says the type of its numbers.
-    config = json.load(open("there/config.json"))
-    raw = Path("there/model.safetensors").read_bytes()
-    n, = struct.unpack("<Q", raw[:8])
-    head = json.loads(raw[8:8 + n])
-    head.pop("__metadata__")
-    assert config["torch_dtype"] == "float32" and {e["dtype"] for e in head.values()} == {"F32"}
-    assert head["transformer.wte.weight"]["shape"] == [config["vocab_size"], config["n_embd"]]
-    assert sum(e["shape"][0] * (e["shape"] + [1])[1] for e in head.values()) == first["model"]["parameters"]
-    end = json.load(open("there/generation_config.json"))["eos_token_id"]
-    vocabulary = json.load(open("there/tokenizer.json"))["model"]["vocab"]
-    assert config["eos_token_id"] == end and end in vocabulary.values()
-    assert len(vocabulary) == config["vocab_size"]
+        assert (Path(entry["path"]).parent / record["data_file"]).stat().st_size == record["data_file_bytes"]
 
 
 study()

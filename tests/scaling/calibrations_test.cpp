@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "platforms/platform.hpp"
-#include "scaling/calibrate/here.hpp"
 #include "scaling/calibrate/machine_file.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
@@ -213,24 +212,23 @@ TEST(Calibrations, AreRefusedWithoutWhatTheyNeed) {
 }
 
 TEST(Sources, SayWhenOnHowManyRanksAndHowOften) {
-  std::vector<MeasuredOperation> some(3);
-  const std::vector<std::string> dates{"2026-03-02", "2026-03-05", "2026-03-03"};
-  const std::vector<std::int64_t> ranks{4, 1, 4}, repetitions{9, 7, 8};
-  for (std::size_t i = 0; i < 3; ++i) {
-    some[i].what = {{"ranks", ranks[i]}};
-    some[i].date = dates[i];
-    some[i].repetitions = repetitions[i];
-    some[i].seconds = 2.0;
-    some[i].low = 2.0 - 0.1 * static_cast<double>(i + 1);
-    some[i].high = 2.0 + 0.02;
-  }
+  const auto one = [](const char* date, std::int64_t ranks, std::int64_t times, double low) {
+    MeasuredOperation result;
+    result.what = {{"ranks", ranks}};
+    result.date = date;
+    result.repetitions = times;
+    result.seconds = 2.0;
+    result.low = low;
+    result.high = 2.02;
+    return result;
+  };
+  const std::vector<MeasuredOperation> some{
+      one("2026-03-02", 4, 9, 1.9), one("2026-03-05", 1, 7, 1.8), one("2026-03-03", 4, 8, 1.7)};
   EXPECT_EQ(source_of(some),
             "fourfold calibrate, 2026-03-02 to 2026-03-05, on 1, 4 ranks, n = 7 and more, "
             "quartiles 11.0 % apart");
   EXPECT_EQ(source_of(some[1]),
             "fourfold calibrate, 2026-03-05, on 1 rank, n = 7, quartiles 11.0 % apart");
-  EXPECT_EQ(source_of(some[2]),
-            "fourfold calibrate, 2026-03-03, on 4 ranks, n = 8, quartiles 16.0 % apart");
   EXPECT_THROW(source_of(std::vector<MeasuredOperation>{}), std::invalid_argument);
 }
 
@@ -256,81 +254,6 @@ TEST(Speeds, AreThoseOfTheMedianReference) {
     EXPECT_DOUBLE_EQ(even[i].high, 5.0 * 2.0 / references[i]);
     EXPECT_EQ(even[i].reference, 2.0);
   }
-}
-
-HereCase drawn_case(int number) {
-  const Draw draw(number, 8);
-  const auto one_to_two = [&](const std::string& what) {
-    return 1.0 + 0.001 * static_cast<double>(draw.below(what, 1000));
-  };
-  HereCase one;
-  one.run.model.name = number < 5 ? "wide" : "deep";
-  one.run.grid = ProcessGrid(1, 1, 1, std::int64_t{1} << (number % 3));
-  one.measured.median = 0.2 * one_to_two("median");
-  one.measured.low = one.measured.median * (1.0 - 0.02 * one_to_two("low"));
-  one.measured.high = one.measured.median * (1.0 + 0.03 * one_to_two("high"));
-  one.measured.exposed = 0.01 * one_to_two("exposed");
-  one.measured.foreign_cores = 0.125 * number;
-  one.speed = 0.6 * one_to_two("speed");
-  one.simulated = {one.measured.median * one.speed * (1.0 + 0.2 * (one_to_two("off") - 1.5))};
-  for (std::size_t i = 0; i < one.kernels.size(); ++i) {
-    one.measured.kernels.at(i) = 0.02 * one_to_two("kernel " + std::to_string(i));
-    one.kernels.at(i) = {0.02 * one_to_two("simulated kernel " + std::to_string(i))};
-  }
-  one.exposed = {0.01 * one_to_two("simulated exposed")};
-  return one;
-}
-
-TEST(HereTables, AreTheGoldenOnes) {
-  std::vector<HereCase> all;
-  std::string text;
-  for (int number = 0; number < 10; ++number) {
-    all.push_back(drawn_case(number));
-    if (number == 0 || number == 3 || number == 9) text += here_text(all) + here_json(all);
-  }
-  expect_golden("here_tables.txt", text);
-}
-
-TEST(HereTargets, AreMissedJustBeyondTheirBounds) {
-  const auto with = [](double deviation, double worst) {
-    std::vector<HereCase> all;
-    for (int i = 0; i < 3; ++i) {
-      HereCase one;
-      one.run.model.name = "m" + std::to_string(i);
-      one.measured.median = one.measured.low = one.measured.high = 1.0;
-      one.simulated = {1.0 + (i == 2 ? worst : deviation)};
-      all.push_back(one);
-    }
-    return missed_targets(all);
-  };
-  EXPECT_THAT(with(0.0999, 0.2499), ::testing::ElementsAre("tau is 0.00 over 0 pairs, below 0.7"));
-  EXPECT_EQ(with(0.1001, 0.2499).size(), 2u);
-  EXPECT_EQ(with(-0.1001, -0.2499).size(), 2u);
-  EXPECT_EQ(with(0.0999, -0.2501).size(), 2u);
-  EXPECT_EQ(with(0.1001, -0.2501).size(), 3u);
-}
-
-// Of any pair of grids of a model that the quartiles tell apart, at the speed of each.
-TEST(HereOrders, CountPairsAtTheSpeedOfTheirRuns) {
-  std::vector<HereCase> all;
-  for (int number = 0; number < 10; ++number) all.push_back(drawn_case(number));
-  std::size_t pairs = 0, of_a_model = 0;
-  int right = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (all[i].run.model.name != all[j].run.model.name) continue;
-      ++of_a_model;
-      const auto low = [&](std::size_t k) { return all[k].measured.low * all[k].speed; };
-      const auto high = [&](std::size_t k) { return all[k].measured.high * all[k].speed; };
-      if (high(i) >= low(j) && high(j) >= low(i)) continue;
-      ++pairs;
-      right += (low(i) < low(j)) == (all[i].simulated < all[j].simulated) ? 1 : -1;
-    }
-  }
-  const GridOrder order = order_of(all);
-  EXPECT_EQ(order.all, of_a_model);
-  EXPECT_EQ(order.pairs, pairs);
-  EXPECT_DOUBLE_EQ(order.tau, static_cast<double>(right) / static_cast<double>(pairs));
 }
 
 }  // namespace

@@ -110,26 +110,17 @@ grep -q "simulated" table.txt || fail "$(cat table.txt)"
 verb status measured.toml --output "$folder/measured-slurm" >status || fail "$(cat status)"
 ls "$folder"/measured-*/training-* 2>/dev/null && fail "a training was left behind"
 
-# What makes no sense is refused.
-refused() {
-  local words=$1
-  shift
-  ! "$fourfold" campaign "$@" 2>script.err || fail "accepted: $*"
-  grep -q -- "$words" script.err || fail "$(cat script.err)"
-}
-printf '#!/bin/sh\n# {{name}}\n{{comand}}\n{{command}}\n' >mine.sh
-refused 'unknown {{comand}}; did you mean "command"?' script study.toml --launcher slurm --template mine.sh
-refused 'did you mean "slurm"? It is one of slurm, flux, pbs, lsf' script study.toml --launcher slrum
-refused "it is one of slurm, flux, pbs, lsf" script study.toml --launcher condor
-for flag in --ranks-per-node --cores-per-rank; do
-  refused "$flag is for points that are measured" script study.toml --launcher slurm $flag 1
-done
-refused "slices is for points that are projected" script measured.toml --launcher slurm --slices 8
-refused "no-such-folder is no folder" collect study.toml --output no-such-folder
+# A part of a campaign drops nothing, and nothing is made where nothing is asked.
+run 2 campaign collect study.toml --output no-such-folder
 [ ! -e no-such-folder ] || fail "collecting made a folder"
-refused "fresh drops the records of all points" run study.toml --output whole --fresh --slice 1/3
-refused "fresh drops the records of all points" run study.toml --output whole --fresh --devices 64
+for part in "--slice 1/3" "--devices 64"; do
+  # shellcheck disable=SC2086
+  run 2 campaign run study.toml --output whole --fresh $part
+  says "fresh drops the records of all points"
+done
 [ "$(wc -l <whole/records.jsonl)" -eq $points ] || fail "a refused run dropped records"
+run 2 campaign run study.toml --output out --fidelity measured
+says "no measured campaign"
 
 # What is printed is for a shell, whatever blanks the paths have.
 mkdir "a b" && cp study.toml "a b/my study.toml"
@@ -138,9 +129,4 @@ collect=$(grep "campaign collect" script.txt) || fail "$(cat script.txt)"
 collect=${collect/#fourfold campaign/verb}
 eval "$collect" >collected.txt || fail "$(tail -1 said)"
 grep -q "^0 records from 0 parts" collected.txt || fail "$collect"
-refused "does not say how many ranks" run measured.toml --output out --launch "srun --ntasks=2"
-refused "no measured campaign" run study.toml --output out --fidelity measured
-for slice in 0/3 4/3 3 a/b 1/; do
-  refused "is no part of a whole, such as 3/8" run study.toml --output out --slice $slice
-done
 echo "clusters share a campaign, and nothing is lost"

@@ -116,15 +116,5 @@ TEST(CampaignDocs, ShowDefaultsThatAreTheReaders) {
   EXPECT_EQ(plain.fidelity, Fidelity::simulated);
 }
 
-// The five keys of a model make one.
-TEST(CampaignDocs, NameTheKeysOfAModel) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("mine.toml");
-  write_content(path,
-                "layers = 2\nhidden = 64\nheads = 4\nsequence_tokens = 128\nvocabulary = 512\n");
-
-  EXPECT_EQ(read_model(path).hidden, 64);
-}
-
 }  // namespace
 }  // namespace fourfold::tests

@@ -1,6 +1,5 @@
-// Campaigns in parts: which points a job answers, what a record keeps of a finding, what stands in
-// JSON of a search over strategies, how models grow, and which runs count as alike;
-// long because each part has its cases.
+// Campaigns in parts: which points a job answers, what was published of them, what stands in
+// JSON of a search over strategies, how models grow, and which runs count as alike.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +17,6 @@
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/campaign_views.hpp"
 #include "scaling/study/failure_log.hpp"
-#include "scaling/study/loss_table.hpp"
 #include "scaling/study/published.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/text/strategy_results.hpp"
@@ -141,104 +139,6 @@ TEST(Answers, OfFailuresAreNoOrCouldNot) {
   EXPECT_FALSE(std::filesystem::exists(order.output + "/table.txt"));
 }
 
-TEST(StoppingRules, OfCampaignsAreReadWithinTheirBounds) {
-  const TemporaryFolder folder;
-  const auto said = [&](const std::string& rule) {
-    write_content(folder.file("c.toml"), campaign_of("simulate = { " + rule + " }\n",
-                                                     {"devices = 1, model = \"gpt2-mini\""}));
-    return refusal<std::runtime_error>([&] { read_campaign(folder.file("c.toml")); });
-  };
-  for (const char* right : {"margin_fraction = 0.0", "margin_fraction = 0.999",
-                            "at_least_grids = 3, at_most_grids = 3", "at_most_grids = 1",
-                            "work_limit = 1"}) {
-    EXPECT_EQ(said(right), "accepted") << right;
-  }
-  for (const char* wrong : {"margin_fraction = -0.001", "margin_fraction = 1.0"}) {
-    EXPECT_THAT(said(wrong), HasSubstr("margin_fraction must be at least 0 and below 1")) << wrong;
-  }
-  EXPECT_THAT(said("at_least_grids = 4, at_most_grids = 3"),
-              HasSubstr("at_least_grids is 4, more than at_most_grids, 3"));
-  EXPECT_THAT(said("work_limit = 0"), HasSubstr("work_limit"));
-  write_content(folder.file("c.toml"),
-                campaign_of("simulate = { at_least_grids = 5, at_most_grids = 7, margin_fraction = "
-                            "0.25, work_limit = 11 }\n",
-                            {"devices = 1, model = \"gpt2-mini\""}));
-  const StoppingRule rule = read_campaign(folder.file("c.toml")).rule;
-  EXPECT_EQ(rule.at_least, 5);
-  EXPECT_EQ(rule.at_most, 7);
-  EXPECT_EQ(rule.margin, 0.25);
-  EXPECT_EQ(rule.work_limit, 11);
-}
-
-// Four candidates of which no two numbers are alike; the second wins by simulation.
-TEST(Findings, AreKeptInBothRecords) {
-  Question question;
-  question.platform = path_of_machine("crossbar");
-  question.model = read_model("gpt2-mini");
-  question.devices = 4;
-  question.global_batch = 16;
-  Finding finding;
-  finding.options = question.options;
-  const std::vector<ProcessGrid> grids{ProcessGrid(1, 1, 1, 2, 2), ProcessGrid(1, 1, 1, 4),
-                                       ProcessGrid(1, 1, 1, 4), ProcessGrid(1, 2, 1, 2)};
-  for (std::size_t i = 0; i < grids.size(); ++i) {
-    const auto place = static_cast<double>(i);
-    Candidate one{grids[i], 1 + static_cast<std::int64_t>(i) % 3, {}};
-    one.estimate.outcome.total = {1.0 + 0.1 * place};
-    one.estimate.memory.peak = {1e9 + place};
-    one.estimate.stage_memory = {{{2e9 + place}, {}, {3e8 + place}}, {{1e9}, {}, {2e8}}};
-    if (i == 3) one.estimate.stage_memory.resize(1);
-    one.estimate.counts.sent.clear();
-    finding.search.feasible.push_back(one);
-  }
-  finding.search.tried = 9;
-  finding.search.rejected = {{Rejection::memory, 3}, {Rejection::heads, 2}};
-  for (const double seconds : {2.0, 1.5, 0.0}) {
-    auto& answer = finding.simulated.emplace_back();
-    if (seconds == 0.0) continue;
-    answer.emplace();
-    answer->outcome.total = {seconds};
-    answer->work = static_cast<std::int64_t>(100 * seconds);
-  }
-  finding.chosen = 1;
-  finding.verdict = Verdict::capped;
-
-  const Record estimated = make_record(question, finding, Fidelity::estimated, {});
-  EXPECT_EQ(estimated.point.grid, grids[0]);
-  EXPECT_EQ(estimated.point.options.micro_batches, 1);
-  EXPECT_EQ(estimated.seconds(), Seconds{1.0});
-  EXPECT_EQ(estimated.memory, Bytes{1e9});
-  EXPECT_EQ(estimated.memory_by_stage, (std::vector<Bytes>{{2e9}, {1e9}}));
-  EXPECT_EQ(estimated.memory_on_host, Bytes{3e8});
-  EXPECT_TRUE(estimated.simulated.empty());
-  EXPECT_EQ(estimated.verdict, "");
-  EXPECT_FALSE(estimated.tau);
-  for (const GridSeconds& grid : estimated.best_grids) EXPECT_FALSE(grid.simulated);
-  EXPECT_EQ(estimated.best_grids.size(), 3u) << "one a grid";
-
-  const Record simulated = make_record(question, finding, Fidelity::simulated, {});
-  EXPECT_EQ(simulated.point.grid, grids[1]);
-  EXPECT_EQ(simulated.point.options.micro_batches, 2);
-  EXPECT_EQ(simulated.seconds(), Seconds{1.5});
-  EXPECT_EQ(simulated.estimated, Seconds{1.1});
-  EXPECT_EQ(simulated.memory_on_host, Bytes{3e8 + 1});
-  EXPECT_EQ(simulated.tried, 9);
-  EXPECT_EQ(simulated.feasible, 4);
-  EXPECT_EQ(simulated.rejected, (std::map<std::string, std::int64_t>{{"heads", 2}, {"memory", 3}}));
-  EXPECT_EQ(simulated.simulated.size(), 2u);
-  EXPECT_EQ(simulated.left_out, 1);
-  EXPECT_EQ(simulated.verdict, "capped");
-  EXPECT_FALSE(simulated.uniform);
-  ASSERT_TRUE(simulated.replay);
-  EXPECT_EQ(simulated.replay->work, 150);
-  EXPECT_EQ(simulated.best_grids[0].simulated, std::optional(Seconds{2.0}));
-  EXPECT_EQ(simulated.best_grids[1].micro_batches, 2);
-  EXPECT_EQ(simulated.best_grids[2].grid, grids[3]);
-  EXPECT_NE(simulated.paper_choice.grid, grids[0]) << "the paper's model knows no pipelines";
-  EXPECT_NE(estimated.key, simulated.key);
-  EXPECT_EQ(estimated.key, record_key(question, Fidelity::estimated, {}));
-}
-
 TEST(Ties, AreLeadsBelowTheBar) {
   const ErrorBar bar{-0.1, 0.2, "", 1, 4, 0, 0, {}, 0.05, 3};
   EXPECT_TRUE(ties(bar, {1.0}, {1.0499}));
@@ -314,36 +214,6 @@ TEST(Likenesses, AreByCutsOfWeightsAndByStages) {
       }
     }
   }
-}
-
-TEST(LossTables, AreOfTheStepsThatCount) {
-  const TemporaryFolder folder;
-  const auto run = [](std::int64_t after, double entropy) {
-    nlohmann::json line{
-        {"kind", "run"},     {"model", {{"name", "m"}, {"parameters", 1.5e6 + after}}},
-        {"grid", "1x1x1x2"}, {"unigram_nats", entropy},
-        {"data", "a file"},  {"word", "byte"}};
-    if (after > 0) line["resumed_after_step"] = after;
-    return line.dump() + "\n";
-  };
-  const auto line = [](const char* kind, std::int64_t step, const nlohmann::json& loss) {
-    return nlohmann::json{{"kind", kind}, {"step", step}, {"loss", loss}}.dump() + "\n";
-  };
-  write_content(folder.file("log.jsonl"), run(0, 3.5) + line("step", 1, 4.0) +
-                                              line("step", 2, 3.0) + line("validation", 2, 3.25) +
-                                              line("step", 3, 2.0) + line("validation", 3, 9.0) +
-                                              line("other", 7, 1.0) + run(2, 3.75) +
-                                              line("step", 3, nullptr) + line("step", 4, 1.5));
-  const LossTable table = loss_table(folder.file("log.jsonl"));
-  EXPECT_EQ(table.csv,
-            "step,training_loss,validation_loss,unigram_nats,resumed\n1,4.0,,3.75,0\n"
-            "2,3.0,3.25,3.75,1\n3,,,3.75,0\n4,1.5,,3.75,0\n");
-  EXPECT_EQ(table.model, "m, 1.50 million parameters, on grid 1x1x1x2");
-  EXPECT_EQ(table.data, "a file");
-  EXPECT_EQ(table.word, "byte");
-  write_content(folder.file("log.jsonl"), run(0, 1.0) + "{\"kind\": \"step\"}\n");
-  EXPECT_EQ(loss_table(folder.file("log.jsonl")).left_out,
-            "line 2 of " + folder.file("log.jsonl") + " is damaged and left out");
 }
 
 Strategy strategy_of(int place) {

@@ -5,29 +5,45 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <stdexcept>
 
+#include "schedule/models/model_file.hpp"
 #include "tests/paths.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr const char* small = R"(
 title = "Small"
+fidelity = "full"
 batch_tokens = 65_536
+published_csv = "rows.csv"
 [options]
 recompute = "none"
+chunks = 1
+overlap.all_gather = false
 [simulate]
-at_most_grids = 4
+at_least_grids = 2
+at_most_grids = 5
+margin_fraction = 0.25
+work_limit = 1234
+[what_if]
+jitter = "1%"
 [[machine]]
 platform = "frontier"
+scales = { "network.link_bandwidth_GBps" = 0.5 }
+points = [{ devices = 16, model = "gpt-5b", grid = "2x2x2x2", micro_batches = 2 }]
+[[machine]]
+platform = "perlmutter"
 vocabulary = 32_000
-points = [{ devices = 16, model = "gpt-5b" }, { devices = 32, model = "gpt-10b", grid = "2x2x4x2" }]
+sequence_tokens = 1_024
+points = [{ devices = 32, model = "gpt-10b" }]
 )";
 
 std::string small_with(const std::string& piece, const std::string& replacement) {
@@ -37,40 +53,47 @@ std::string small_with(const std::string& piece, const std::string& replacement)
   return text.replace(position, piece.size(), replacement);
 }
 
-std::string refusal(const std::string& text) {
+Campaign read(const std::string& text) {
   const TemporaryFolder folder;
-  const std::string path = folder.file("small.toml");
-  write_content(path, text);
-  try {
-    read_campaign(path);
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), StartsWith(path));
-    return error.what();
-  }
-  return "accepted";
+  write_content(folder.file("small.toml"), text);
+  return read_campaign(folder.file("small.toml"));
 }
 
-TEST(Campaign, ReadsPointsWithWhatTheyShare) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("small.toml");
-  write_content(path, small);
+std::string refusal(const std::string& text) {
+  return tests::refusal<std::runtime_error>([&] { read(text); });
+}
 
-  const Campaign campaign = read_campaign(path);
+TEST(Campaign, MeansWhatItSays) {
+  const Campaign campaign = read(small);
 
   EXPECT_EQ(campaign.name, "small");
   EXPECT_EQ(campaign.title, "Small");
-  EXPECT_EQ(campaign.fidelity, Fidelity::simulated);
-  EXPECT_EQ(campaign.rule.at_most, 4);
-  ASSERT_EQ(campaign.questions.size(), 2u);
-  const Question& second = campaign.questions[1];
-  EXPECT_EQ(second.platform, "frontier");
+  EXPECT_EQ(campaign.fidelity, Fidelity::full);
+  EXPECT_THAT(campaign.published, ::testing::EndsWith("/rows.csv"));
+  EXPECT_EQ(campaign.rule.at_least, 2);
+  EXPECT_EQ(campaign.rule.at_most, 5);
+  EXPECT_EQ(campaign.rule.margin, 0.25);
+  EXPECT_EQ(campaign.rule.work_limit, 1234);
+  ASSERT_EQ(campaign.questions.size(), 2U);
+  const Question &first = campaign.questions[0], &second = campaign.questions[1];
+  EXPECT_EQ(first.platform, "frontier");
+  EXPECT_EQ(first.scales, (Scales{{"network.link_bandwidth_GBps", 0.5}}));
+  EXPECT_EQ(first.micro_batches, 2);
+  EXPECT_EQ(first.grid, ProcessGrid(2, 2, 2, 2));
+  EXPECT_EQ(first.model.vocabulary, read_model("gpt-5b").vocabulary);
+  EXPECT_EQ(first.model.sequence, read_model("gpt-5b").sequence);
+  EXPECT_EQ(first.options.recompute, Recompute::none);
+  EXPECT_FALSE(first.options.overlap.all_gather);
+  EXPECT_TRUE(first.options.overlap.all_reduce);
+  EXPECT_EQ(first.what_ifs.jitter_percent, 1.0);
+  EXPECT_TRUE(second.scales.empty());
   EXPECT_EQ(second.devices, 32);
   EXPECT_EQ(second.model.name, "gpt-10b");
   EXPECT_EQ(second.model.vocabulary, 32'000);
-  EXPECT_EQ(second.global_batch, 32);
-  EXPECT_EQ(second.options.recompute, Recompute::none);
-  EXPECT_EQ(second.grid, ProcessGrid(2, 2, 4, 2));
-  EXPECT_FALSE(campaign.questions[0].grid.has_value());
+  EXPECT_EQ(second.model.sequence, 1024);
+  EXPECT_FALSE(second.grid.has_value());
+  EXPECT_FALSE(second.micro_batches.has_value());
+  EXPECT_EQ(second.global_batch, 64);
 }
 
 TEST(Campaign, TheMainJobHasThePointsOfTheIssue) {
@@ -86,52 +109,73 @@ TEST(Campaign, TheMainJobHasThePointsOfTheIssue) {
   EXPECT_EQ(campaign.questions[14].devices, 6144);
 }
 
-TEST(Campaign, RefusesUnknownNamesWithTheNearest) {
-  EXPECT_THAT(refusal(small_with("title", "titel")), HasSubstr("did you mean \"title\"?"));
-  EXPECT_THAT(refusal(small_with("devices = 16", "devcies = 16")), HasSubstr("\"devices\""));
-  EXPECT_THAT(refusal(small_with("recompute", "recomputed")), HasSubstr("\"recompute\""));
-  EXPECT_THAT(refusal(small_with("\"none\"", "\"non\"")), HasSubstr("\"none\""));
-  EXPECT_THAT(refusal(small_with("at_most_grids", "at_most_grid")), HasSubstr("\"at_most_grids\""));
-  EXPECT_THAT(refusal(small_with("\"frontier\"", "\"forntier\"")), HasSubstr("\"frontier\""));
-  EXPECT_THAT(refusal(small_with("gpt-5b", "gpt-5")), HasSubstr("gpt-5b"));
-}
-
-TEST(Campaign, RefusesImpossibleValues) {
-  EXPECT_THAT(refusal(small_with("65_536", "65_537")), HasSubstr("no whole number of sequences"));
-  EXPECT_THAT(refusal(small_with("devices = 16", "devices = 0")),
-              HasSubstr("a whole number, 1 or more"));
-  EXPECT_THAT(refusal(small_with("devices = 16", "devices = 1_000_000")), HasSubstr("too many"));
-  EXPECT_THAT(refusal(small_with("2x2x4x2", "2x2x4")), HasSubstr("process grid"));
-  EXPECT_THAT(refusal(small_with("at_most_grids = 4", "at_least_grids = 3\nat_most_grids = 2")),
-              HasSubstr("more than at_most_grids"));
+// Each edited piece, and what is said of it.
+TEST(Campaign, RefusesWhatCannotBeAndNamesWhatIsNear) {
+  const std::int64_t most = read_platform("frontier").devices();
+  for (const auto& [piece, instead, words] : std::vector<std::array<std::string, 3>>{
+           {"title", "titel", "did you mean \"title\"?"},
+           {"devices = 16", "devcies = 16", "\"devices\""},
+           {"recompute", "recomputed", "\"recompute\""},
+           {"\"none\"", "\"non\"", "\"none\""},
+           {"at_most_grids", "at_most_grid", "\"at_most_grids\""},
+           {"\"frontier\"", "\"forntier\"", "\"frontier\""},
+           {"gpt-5b", "gpt-5", "gpt-5b"},
+           {"65_536", "65_537", "no whole number of sequences"},
+           {"devices = 16", "devices = 0", "a whole number, 1 or more"},
+           {"devices = 16, model = \"gpt-5b\", grid = \"2x2x2x2\", micro_batches = 2",
+            fmt::format("devices = {}, model = \"gpt-5b\"", most + 1), "too many"},
+           {"2x2x2x2", "2x2x2", "process grid"},
+           {"chunks = 1", "micro_batches = 1", "belong to a point"},
+           {"at_most_grids = 5", "at_most_grids = 1",
+            "at_least_grids is 2, more than at_most_grids"},
+           {"at_least_grids = 2", "at_least_grids = 0", "at_least_grids"},
+           {"work_limit = 1234", "work_limit = 0", "work_limit"},
+           {"fraction = 0.25", "fraction = -0.001", "must be at least 0 and below 1"},
+           {"fraction = 0.25", "fraction = 1.0", "must be at least 0 and below 1"},
+           {"batch_tokens = 65_536", "batch_tokens = = 1", "line 4"}}) {
+    EXPECT_THAT(refusal(small_with(piece, instead)), HasSubstr(words)) << piece << " " << instead;
+  }
+  for (const auto& [piece, instead] : std::vector<std::array<std::string, 2>>{
+           {"devices = 16, model = \"gpt-5b\", grid = \"2x2x2x2\", micro_batches = 2",
+            fmt::format("devices = {}, model = \"gpt-5b\"", most)},
+           {"margin_fraction = 0.25", "margin_fraction = 0.0"},
+           {"at_most_grids = 5", "at_most_grids = 2"},
+           {"at_least_grids = 2\nat_most_grids = 5", "at_most_grids = 1"},
+           {"work_limit = 1234", "work_limit = 1"}}) {
+    EXPECT_EQ(refusal(small_with(piece, instead)), "accepted") << piece << " " << instead;
+  }
   EXPECT_THAT(refusal("title = \"a\"\nbatch_tokens = 2048\nmachine = []\n"),
               HasSubstr("at least one entry"));
+  EXPECT_THAT(refusal(""), HasSubstr("the file says nothing; a campaign has a title"));
+  EXPECT_THAT([] { read_campaign(TemporaryFolder().file("")); },
+              ::testing::ThrowsMessage<std::runtime_error>(HasSubstr("is a folder")));
 }
 
-TEST(Campaign, RefusesAPointThatStandsTwice) {
-  EXPECT_THAT(refusal(small_with(R"(devices = 32, model = "gpt-10b", grid = "2x2x4x2")",
-                                 R"(devices = 16, model = "gpt-5b")")),
-              HasSubstr("points 1 and 2 are the same: gpt-5b on 16 devices of frontier"));
-}
-
-TEST(Campaign, RefusesPointsThatAreCalledAlikeAndAreNot) {
-  const std::string machine = "[[machine]]\nplatform = \"frontier\"\nvocabulary = 32_000\n";
-  const std::string points = "points = [{ devices = 16, model = \"gpt-5b\" }]\n";
+TEST(Campaign, TellsItsPointsApart) {
+  const std::string point = "{ devices = 16, model = \"gpt-5b\"";
   const std::string faster = "scales = { \"network.link_bandwidth_GBps\" = 2.0 }\n";
+  const auto machine = [](const std::string& more, const std::string& points) {
+    return "[[machine]]\nplatform = \"frontier\"\n" + more + "points = [" + points + " }]\n";
+  };
+  const auto said = [](const std::string& machines) {
+    return refusal("title = \"a\"\nbatch_tokens = 65_536\n" + machines);
+  };
+  const std::string first = machine("", point);
 
-  EXPECT_THAT(refusal(small + machine + faster + points),
-              HasSubstr("points 1 and 3 are both called gpt-5b on frontier, but their 'scales' "
+  EXPECT_THAT(said(machine("", point + " }, " + point)),
+              HasSubstr("points 1 and 2 are the same: gpt-5b on 16 devices of frontier"));
+  EXPECT_THAT(said(first + machine(faster, point)),
+              HasSubstr("points 1 and 2 are both called gpt-5b on frontier, but their 'scales' "
                         "differ"));
-  EXPECT_EQ(refusal(small + machine + "label = \"faster\"\n" + faster + points), "accepted");
-  EXPECT_THAT(refusal(small_with("{ devices = 32,",
-                                 "{ devices = 16, model = \"gpt-5b\", "
-                                 "batch_tokens = 131_072 }, { devices = 32,")),
+  EXPECT_EQ(said(first + machine("label = \"faster\"\n" + faster, point)), "accepted");
+  const std::string larger = point + " }, " + point + ", batch_tokens = 131_072";
+  EXPECT_THAT(said(machine("", larger)),
               HasSubstr("gpt-5b on 16 devices of frontier, but their 'global_batch_sequences'"));
-  EXPECT_EQ(refusal(small_with("{ devices = 32,",
-                               "{ devices = 16, model = \"gpt-5b\", "
-                               "batch_tokens = 131_072, label = \"large\" }, "
-                               "{ devices = 32,")),
-            "accepted");
+  EXPECT_EQ(said(machine("", larger + ", label = \"large\"")), "accepted");
+  // Figures could not tell these labels apart.
+  EXPECT_THAT(
+      said(machine("label = \"a'b\"\n", point) + machine("label = \"a\\\"b\"\n" + faster, point)),
+      HasSubstr("but their 'scales' differ"));
 }
 
 TEST(Campaign, RefusesModelsOfOneNameThatDifferOnTwoMachines) {
@@ -156,28 +200,6 @@ TEST(Campaign, RefusesModelsOfOneNameThatDifferOnTwoMachines) {
                         "apart with a label"));
   EXPECT_EQ(refusal(first + on("perlmutter", "label = \"deep\"\n", "4")), "accepted");
   EXPECT_EQ(refusal(first + on("perlmutter", "vocabulary = 8192\n", "2")), "accepted");
-}
-
-TEST(Campaign, RefusesLabelsThatFiguresCannotTellApart) {
-  const std::string machine = "[[machine]]\nplatform = \"frontier\"\n";
-  const std::string points = "points = [{ devices = 16, model = \"gpt-5b\" }]\n";
-  const std::string faster = "scales = { \"network.link_bandwidth_GBps\" = 2.0 }\n";
-
-  EXPECT_THAT(refusal(small + machine + "label = \"a'b\"\n" + points + machine +
-                      "label = \"a\\\"b\"\n" + faster + points),
-              HasSubstr("but their 'scales' differ"));
-}
-
-TEST(Campaign, RefusesAnEmptyFileAndAFolder) {
-  const TemporaryFolder folder;
-
-  EXPECT_THAT(refusal(""), HasSubstr("the file says nothing; a campaign has a title"));
-  EXPECT_THAT([&] { read_campaign(folder.file("")); },
-              ::testing::ThrowsMessage<std::runtime_error>(HasSubstr("is a folder")));
-}
-
-TEST(Campaign, RefusesWhatIsNoToml) {
-  EXPECT_THAT(refusal("title = \"a\"\nbatch_tokens = = 1\n"), HasSubstr("line 2"));
 }
 
 }  // namespace

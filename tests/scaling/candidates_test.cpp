@@ -23,6 +23,7 @@
 namespace fourfold::tests {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -44,20 +45,80 @@ std::string said(const Question& question) {
   return said(question, read_platform(question.platform, question.scales, question.software));
 }
 
-TEST(Candidates, RefuseCountsThatTheMachineHasNot) {
+TEST(Candidates, RefuseWhatTheMachineHasNotAndSayWhoseGridsFitNot) {
   Question question = question_on("fat-tree-2", 0);
-  const std::int64_t most = read_platform(question.platform).devices();
-
   EXPECT_EQ(said(question), "failed: the number of devices must be at least 1");
-  question.devices = most + 1;
-  EXPECT_EQ(said(question),
-            fmt::format("failed: fat-tree-2 has {} devices, {} are too many", most, most + 1));
+  question.devices = 181;
+  EXPECT_EQ(said(question), "failed: fat-tree-2 has 180 devices, 181 are too many");
   question.devices = 8;
   question.grid = ProcessGrid(3, 1, 1, 3);
   EXPECT_EQ(
       said(question),
       "failed: grid 3x1x1x3 has 9 devices, not 8; choose a grid whose extents multiply to the "
       "number of devices");
+  question.devices = 24;
+  question.grid = ProcessGrid(1, 1, 1, 24);
+  question.global_batch = 8;
+  EXPECT_THAT(said(question),
+              AllOf(StartsWith("failed: "), HasSubstr("batch of 8 sequences does not divide")));
+
+  question = question_on("fat-tree-2", 7);
+  EXPECT_THAT(said(question), HasSubstr("would fit"));
+  Question of_system = question;
+  of_system.stages.clear();
+  const Platform platform = read_platform(question.platform);
+  ask_of_system(of_system, read_system("axonn-4d"), {{}, "campaign"}, platform);
+  EXPECT_NE(nearby(of_system, platform), "");
+  EXPECT_THAT(said(of_system), AllOf(HasSubstr(" of fat-tree-2 that axonn-4d looks at ("),
+                                     Not(HasSubstr("would fit"))));
+  question.model.heads = 6;
+  question.model.hidden = 1020;
+  EXPECT_THAT(said(question),
+              StartsWith("no room: small fits no grid of 7 devices of fat-tree-2 ("));
+  question.micro_batches = 1;
+  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 with 1 micro-batch ("));
+  question.micro_batches = 5;
+  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 with 5 micro-batches ("));
+
+  question = question_on("fat-tree-2", 1);
+  question.model = {"large", 40, 12'288, 96, 2048, 50'000};
+  EXPECT_THAT(said(question), HasSubstr("large fits no grid of 1 device of fat-tree-2 ("));
+  question.global_batch = 1;
+  EXPECT_THAT(said(question), HasSubstr("(1 combination tried, rejected 1 by memory)"));
+  question.devices = 8;
+  question.global_batch = 32;
+  question.platform = "frontier";
+  ask_for_grids_by(question, "sc24-model");
+  EXPECT_THAT(said(question),
+              HasSubstr("large fits no grid of 8 devices of frontier among the first 10 by "
+                        "sc24-model"));
+}
+
+std::vector<std::int64_t> counts_of(const SearchResult& found) {
+  std::vector<std::int64_t> counts;
+  for (const Candidate& one : found.feasible) counts.push_back(one.micro_batches);
+  std::ranges::sort(counts);
+  return counts;
+}
+
+TEST(Candidates, HaveTheGridAndTheCountAskedForTheFastestFirst) {
+  Question question = question_on("fat-tree-2", 8);
+  const Platform platform = read_platform(question.platform);
+  const SearchResult all = candidates(question, platform, ignore);
+  EXPECT_TRUE(std::ranges::is_sorted(
+      all.feasible, {}, [](const Candidate& one) { return one.estimate.outcome.total.value; }));
+  question.micro_batches = 2;
+  const SearchResult with_two = candidates(question, platform, ignore);
+  ASSERT_FALSE(with_two.feasible.empty());
+  EXPECT_EQ(std::ssize(with_two.feasible), std::ranges::count(counts_of(all), 2));
+  EXPECT_EQ(with_two.tried, all.tried);
+  question.grid = ProcessGrid(2, 1, 2, 2);
+  EXPECT_EQ(counts_of(candidates(question, platform, ignore)), (std::vector<std::int64_t>{2}));
+  question.micro_batches.reset();
+  const SearchResult on_grid = candidates(question, platform, ignore);
+  EXPECT_EQ(counts_of(on_grid), (std::vector<std::int64_t>{1, 2, 4, 8}));
+  EXPECT_EQ(on_grid.tried, 4);
+  for (const Candidate& one : on_grid.feasible) EXPECT_EQ(one.grid, *question.grid);
 }
 
 // Interleaved pipelines take counts that their stages divide; other counts are left out, and where
@@ -67,17 +128,13 @@ TEST(Candidates, OfAnOrderAreTheCountsThatItTakes) {
   question.grid = ProcessGrid(1, 1, 1, 2, 4);
   question.global_batch = 24;
   question.options.order = PipelineOrder::interleaved;
-  question.options.chunks = 1;
   question.model.layers = 8;
   question.options.chunks = 2;
   const Platform platform = read_platform(question.platform);
 
   const SearchResult found = candidates(question, platform, ignore);
 
-  std::vector<std::int64_t> counts;
-  for (const Candidate& one : found.feasible) counts.push_back(one.micro_batches);
-  std::ranges::sort(counts);
-  EXPECT_EQ(counts, (std::vector<std::int64_t>{4, 12}));  // of the divisors of 12
+  EXPECT_EQ(counts_of(found), (std::vector<std::int64_t>{4, 12}));  // of the divisors of 12
   EXPECT_EQ(found.tried, 6);
   EXPECT_EQ(found.rejected, (std::map<Rejection, std::int64_t>{{Rejection::order, 4}}));
   question.micro_batches = 6;
@@ -118,11 +175,35 @@ TEST(Candidates, OfCutTokensAreTheCountsThatXDivides) {
       continue;
     }
     const SearchResult found = candidates(question, read_platform(question.platform), ignore);
-    std::vector<std::int64_t> counts;
-    for (const Candidate& one : found.feasible) counts.push_back(one.micro_batches);
-    std::ranges::sort(counts);
-    EXPECT_EQ(counts, expected);
+    EXPECT_EQ(counts_of(found), expected);
     EXPECT_EQ(found.tried, tried);
+  }
+}
+
+// A device holds what all micro-batches at once do not leave room for.
+TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
+  Question question = question_on("fat-tree-2", 8);
+  question.grid = ProcessGrid(2, 1, 2, 2);
+  Platform platform = read_platform(question.platform);
+  const auto peak = [&](std::int64_t micro_batches) {
+    const Point point = point_of(question, *question.grid, micro_batches);
+    return estimate_step(point, platform).memory.peak.value;
+  };
+  ASSERT_GT(peak(1), peak(2));
+  platform.processor.usable_memory = 0.9;  // a share says all about the reserve
+  platform.processor.memory = {1.0};
+  const double usable = memory_limit(platform, usual_memory_risk).value;
+  platform.processor.memory = {0.5 * (peak(1) + peak(2)) / usable};
+
+  const SearchResult found = candidates(question, platform, ignore);
+
+  EXPECT_EQ(found.tried, 4);
+  EXPECT_EQ(found.feasible.size(), 3U);
+  EXPECT_EQ(found.rejected.at(Rejection::memory), 1);
+  for (const double share : {0.5, 1e-12}) {
+    const std::string needed = fmt::format("needs at least {:.1f} GB", peak(8) / 1e9);
+    platform.processor.memory = {share * peak(8)};
+    EXPECT_THAT(said(question, platform), HasSubstr(needed));
   }
 }
 
@@ -152,23 +233,13 @@ TEST(Candidates, FitAtTheRiskThatIsTaken) {
   EXPECT_GT(before, 0U);
 }
 
-TEST(Candidates, OfAGridThatSplitsTheBatchTooFarHaveOneMicroBatch) {
-  Question question = question_on("fat-tree-2", 24);
-  question.grid = ProcessGrid(1, 1, 1, 24);
-  question.global_batch = 8;
-
-  EXPECT_THAT(said(question), StartsWith("failed: "));
-  EXPECT_THAT(said(question), HasSubstr("batch of 8 sequences does not divide"));
-}
-
 // As many sequences at once as are allowed, that many included.
 TEST(Candidates, HaveAtMostSoManySequencesAtOnce) {
   Question question = question_on("fat-tree-2", 8);
   const Platform platform = read_platform(question.platform);
   const auto counts_at_once = [&] {
     std::multiset<std::int64_t> counts;
-    for (const Candidate& one :
-         candidates(question, platform, [](const std::string&, double) {}).feasible) {
+    for (const Candidate& one : candidates(question, platform, ignore).feasible) {
       counts.insert(question.global_batch / batch_unit(one.grid, one.micro_batches));
     }
     return counts;
@@ -180,51 +251,6 @@ TEST(Candidates, HaveAtMostSoManySequencesAtOnce) {
     EXPECT_EQ(counts_at_once(), std::multiset<std::int64_t>(all.begin(), all.upper_bound(most)))
         << most;
   }
-}
-
-TEST(Candidates, SayWhoseGridsFitNot) {
-  Question question = question_on("fat-tree-2", 7);
-  question.model.heads = 6;
-  question.model.hidden = 1020;
-  EXPECT_THAT(said(question),
-              StartsWith("no room: small fits no grid of 7 devices of fat-tree-2 ("));
-  question.micro_batches = 1;
-  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 with 1 micro-batch ("));
-  question.micro_batches = 5;
-  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 with 5 micro-batches ("));
-
-  question.micro_batches.reset();
-  question.devices = 1;
-  question.model = {"large", 40, 12'288, 96, 2048, 50'000};
-  EXPECT_THAT(said(question), HasSubstr("large fits no grid of 1 device of fat-tree-2 ("));
-  EXPECT_THAT(said(question), HasSubstr(" combinations tried, rejected "));
-  EXPECT_THAT(said(question), HasSubstr(" by memory"));
-  question.global_batch = 1;
-  EXPECT_THAT(said(question), HasSubstr("(1 combination tried, rejected 1 by memory)"));
-}
-
-TEST(Candidates, OfASystemAreOfferedNothingElse) {
-  Question question = question_on("fat-tree-2", 7);
-  EXPECT_THAT(said(question), HasSubstr("would fit"));
-
-  question.stages.clear();
-  const Platform platform = read_platform(question.platform);
-  ask_of_system(question, read_system("axonn-4d"), {{}, "campaign"}, platform);
-
-  EXPECT_NE(nearby(question, platform), "");
-  EXPECT_THAT(said(question), HasSubstr(" of fat-tree-2 that axonn-4d looks at ("));
-  EXPECT_THAT(said(question), Not(HasSubstr("would fit")));
-}
-
-TEST(Candidates, OfTheModelsGridsSayWhoseTheyAre) {
-  Question question = question_on("fat-tree-2", 8);
-  question.platform = "frontier";
-  question.model = {"large", 40, 12'288, 96, 2048, 50'000};
-  ask_for_grids_by(question, "sc24-model");
-
-  EXPECT_THAT(said(question),
-              HasSubstr("large fits no grid of 8 devices of frontier among the first 10 by "
-                        "sc24-model"));
 }
 
 // Each count and batch that is offered has an answer.
@@ -270,28 +296,35 @@ TEST(Nearby, WhatIsOfferedFits) {
   expect_golden("nearby.txt", text);
 }
 
-// The last line that a simulation wrote is why it failed.
+// The last line that a simulation wrote is why it failed; one that its limit has ended leaves its
+// grid out.
 TEST(FailedSimulations, SayTheirLastLine) {
   Point point;
   point.platform = "frontier";
   point.model.name = "small";
   point.grid = ProcessGrid(2, 1, 2, 1);
-  const auto why = [&](const std::string& complaint, int status, int signal = 0) {
-    return refusal<FindingFailed>([&] {
-      EXPECT_FALSE(answer_of({"", complaint, status, signal}, point).has_value());
-    });
-  };
   const std::string start = "the simulation of small on frontier grid 2x1x2x1 failed: ";
-
-  EXPECT_EQ(why("first\nfourfold-replay: a reason\n", 1), start + "fourfold-replay: a reason");
-  EXPECT_EQ(why("a reason\n\n\n", 1), start + "a reason");
-  EXPECT_EQ(why("one line", 2), start + "one line");
-  EXPECT_EQ(why("", 4), start + "it ended with status 4 and said nothing");
-  EXPECT_EQ(why("\n\n", 9), start + "it ended with status 9 and said nothing");
-  EXPECT_EQ(why("", 137), start + "it ended with status 137 and said nothing");
-  EXPECT_EQ(why("", 137, 9).find(start + "it was killed by signal 9 (Killed)"), 0U);
-  EXPECT_EQ(why("", over_cpu_limit), "accepted");
-  EXPECT_EQ(why("", over_work_limit), "accepted");
+  struct Case {
+    const char* complaint;
+    int status, signal;
+    std::string why;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"first\nfourfold-replay: a reason\n", 1, 0, start + "fourfold-replay: a reason"},
+           {"a reason\n\n\n", 1, 0, start + "a reason"},
+           {"one line", 2, 0, start + "one line"},
+           {"", 4, 0, start + "it ended with status 4 and said nothing"},
+           {"\n\n", 9, 0, start + "it ended with status 9 and said nothing"},
+           {"", 137, 0, start + "it ended with status 137 and said nothing"},
+           {"", 137, 9, start + "it was killed by signal 9 (Killed)"},
+           {"", over_cpu_limit, 0, "accepted"},
+           {"", over_work_limit, 0, "accepted"}}) {
+    EXPECT_THAT(refusal<FindingFailed>([&] {
+                  const JobResult result{"", one.complaint, one.status, one.signal};
+                  EXPECT_FALSE(answer_of(result, point).has_value());
+                }),
+                StartsWith(one.why));
+  }
 }
 
 }  // namespace

@@ -121,14 +121,5 @@ TEST(CollectiveTable, OfAVeryLargeGroupLeavesOutExchangesAlone) {
   EXPECT_THAT(collective_json(table), HasSubstr("536854528 pairs"));
 }
 
-TEST(CollectiveTable, RefusesImpossibleGroups) {
-  const Platform platform = read_platform("frontier");
-
-  EXPECT_THROW(collective_table(platform, 1, 1), std::runtime_error);
-  EXPECT_THROW(collective_table(platform, 8, 0), std::runtime_error);
-  EXPECT_THROW(collective_table(platform, 2, platform.devices()), std::runtime_error);
-  EXPECT_THROW(collective_table(platform, platform.devices() + 1, 1), std::runtime_error);
-}
-
 }  // namespace
 }  // namespace fourfold::tests

@@ -1,7 +1,6 @@
 // Logs of several runs, as nccl-tests, rccl-tests, OSU's benchmarks and IMB-MPI1 print them, behind
 // every prefix that launchers and schedulers put before lines and with other output between: what
-// was printed is what is read. And a platform with another library, however its file was written.
-// This file is long because what each benchmark prints is written out.
+// was printed is what is read.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +10,7 @@
 #include <vector>
 
 #include "scaling/calibrate/collective_log.hpp"
-#include "scaling/calibrate/library_fit.hpp"
-#include "scaling/calibrate/toml_edit.hpp"
 #include "schedule/collectives/collective.hpp"
-#include "sim/cost/protocol.hpp"
 #include "support/random.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -310,37 +306,10 @@ TEST(DrawnLogs, ThatWereCutOffAreRefused) {
   }
 }
 
-TEST(DrawnLogs, OfJsonAndOfLinksAreRead) {
+TEST(DrawnLogs, OfLinksAreRead) {
   const TemporaryFolder folder;
-  const auto runs_of = [&](const std::string& text) {
-    write_content(folder.file("log.txt"), text);
-    return read_collective_log(folder.file("log.txt"), {});
-  };
-  std::string devices;
-  for (int rank = 0; rank < 4; ++rank) {
-    devices += fmt::format(
-        "{}{{\"rank\":{},\"group\":0,\"pid\":{},\"hostname\":\"n{}\",\"device\":{},"
-        "\"device_hex\":\"0x{}\",\"device_info\":\"NVIDIA H100\"}}",
-        rank == 0 ? "" : ",", rank, rank, rank / 2, rank % 2, rank % 2);
-  }
-  const std::string json =
-      "{\"version\":1,\"args\":[\"./build/"
-      "all_reduce_perf\",\"-g\",\"1\"],\"config\":{\"nthreads\":1,"
-      "\"ngpus\":1,\"devices\":[" +
-      devices +
-      "]},\"results\":[{\"size\":1048576,\"count\":262144,"
-      "\"type\":\"float\",\"redop\":\"sum\",\"root\":\"    -1\",\"out_of_place\":{\"time\":100.0,"
-      "\"alg_bw\":10.48576,\"bus_bw\":15.72864,\"nwrong\":0.0},\"in_place\":{\"time\":90.0,"
-      "\"alg_bw\":11.6,\"bus_bw\":17.5,\"nwrong\":0.0}}],\"out_of_bounds\":{\"count\":0,\"okay\":"
-      "\"true\"}}\n";
-  const auto samples = samples_of(runs_of(json));
-  ASSERT_EQ(samples.size(), 1u);
-  EXPECT_EQ(samples[0].nodes, 2);
-  EXPECT_EQ(samples[0].in_each, 2);
-  EXPECT_DOUBLE_EQ(samples[0].time.value, 1e-4);
-  EXPECT_THROW(runs_of(json.substr(0, json.size() - 9)), std::runtime_error);
-
-  const auto links = runs_of(
+  write_content(
+      folder.file("log.txt"),
       "nvbandwidth Version: v0.8\nRunning host_to_device_memcpy_ce.\n"
       "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n"
       " 0     55.50     55.60\n\nSUM host_to_device_memcpy_ce 111.10\n\n"
@@ -350,6 +319,7 @@ TEST(DrawnLogs, OfJsonAndOfLinksAreRead) {
       "# Size                  MB/s        Messages/s\n4194304  96000.00  22888.18\n"
       "# OSU MPI Bcast Latency Test v7.3\n# Size  Avg Latency(us)\n4  1.00\n"
       "# OSU MPI Bi-Directional Bandwidth Test v7.3\n# Size  Bandwidth (MB/s)\n4  1.00\n");
+  const std::vector<LogRun> links = read_collective_log(folder.file("log.txt"), {});
   ASSERT_EQ(links.size(), 5u);
   EXPECT_THAT(links[4].left_out, HasSubstr("messages"));
   EXPECT_NEAR(links[0].links.at(0).rate.value, 55.55e9, 0.06e9);
@@ -377,54 +347,6 @@ TEST(DrawnLogs, WhoTookPartIsChecked) {
   EXPECT_THAT(said("Rank  1", "Rank  0"), HasSubstr("rank 0 stands here and in line"));
   EXPECT_THAT(said("#  Rank  1", "#  Bank  1"), HasSubstr("rank 1 is missing"));
   EXPECT_THAT(said("11n0", "10n0"), HasSubstr("two hosts have one name"));
-}
-
-// 4 KiB are no plateau, and what nothing else says is marked.
-TEST(DrawnLogs, APlateauNeedsAPlateau) {
-  const auto fit_of = [](double most) {
-    std::vector<CollectiveSample> samples;
-    for (double bytes = 1024; bytes <= most; bytes *= 2) {
-      samples.push_back({CollectiveKind::all_reduce, 1, 8, {bytes}, {20e-6 + bytes / 200e9}});
-    }
-    return fit_library(samples);
-  };
-  const LibraryFit small = fit_of(4096), large = fit_of(1 << 30);
-  EXPECT_EQ(small.rising.size(), 1u);
-  EXPECT_THAT(library_toml(small, "NCCL", "a log"), HasSubstr("no plateau yet"));
-  EXPECT_TRUE(large.rising.empty());
-}
-
-TEST(Libraries, StandInAnyFileInThePlaceOfTheOld) {
-  const std::string anew = "[library]\nname = \"new\"\n[library.simple]\nx = 3\n";
-  const char* const files[]{
-      "a = 1\n[library]\nname = 'old'\n[library.simple]\nx = 1\n[library.across_at_once]\nk = "
-      "[\n[1], # [x]\n]\n[z]\nb = 2\n",
-      "a = 1\n  [ \"library\" ]\nname = '''\n[z]\n'''\n\t[library . 'simple']\nx = "
-      "1\n[library.across_at_once]\nk = [[1]]\n[z]\nb = 2\n",
-      "library.name = \"old ] # \\\" \"\nlibrary.across_at_once.k = [[1]]\na = 1\n[z]\nb = 2",
-      "library = { name = 'old', simple = { x = 1 }, across_at_once = { k = [[1]] } }\na = "
-      "1\n[z]\nb = 2\n",
-      "a = 1\nz.b = 2\n[[library.simple.entries]]\nx = 1\n[[library.simple.entries]]\nx = "
-      "2\n[library.across_at_once]\nk = [[1]]\n",
-      "a = 1\n[z]\nb = 2\n[library]\nacross_at_once = { k = [[1]] }\nname = "
-      "\"\"\"\n\"[library]\"\"\"\"\n"};
-  for (const std::string file : files) {
-    SCOPED_TRACE(file);
-    const std::string text = with_library(file, anew);
-    EXPECT_EQ(text.find("old"), std::string::npos) << text;
-    std::vector<std::string> paths;
-    for (const TomlStatement& one : toml_statements(text)) {
-      if (one.is_header()) continue;
-      std::string path;
-      for (const std::string& part : one.path) path += (path.empty() ? "" : ".") + part;
-      paths.push_back(path);
-    }
-    EXPECT_THAT(paths,
-                ::testing::UnorderedElementsAre("a", "z.b", "library.name", "library.simple.x",
-                                                "library.across_at_once.k"))
-        << text;
-    EXPECT_EQ(with_library(text, anew), with_library(with_library(text, anew), anew));
-  }
 }
 
 }  // namespace

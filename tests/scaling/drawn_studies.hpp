@@ -158,9 +158,6 @@ inline Record drawn_record(const Draw& of_point, const Draw& draw, Drawn kind,
   if (pipelined) record.memory_by_stage = {record.memory, {18e9 * drawn_number(draw, "stage")}};
   if (draw.often("on host", 30)) record.memory_on_host = {5e9 * drawn_number(draw, "host")};
   record.executed = {1.5e15 * drawn_number(draw, "executed")};
-  for (std::size_t c = 0; c < record.outcome.channels.size(); ++c) {
-    record.sent.push_back({1e9 * drawn_number(draw, "sent " + std::to_string(c))});
-  }
   record.model_flops = {1e16 * static_cast<double>(devices) * drawn_number(draw, "flops")};
   record.advertised_peak = {200e12 * drawn_number(draw, "advertised")};
   record.empirical_peak = {120e12 * drawn_number(draw, "empirical")};
@@ -177,18 +174,6 @@ inline Record drawn_record(const Draw& of_point, const Draw& draw, Drawn kind,
   }
   record.software = draw.of<std::string>("software", {"", "stack-a"});
   record.software_by = "machine";
-  record.platform_title = point.platform + ", drawn";
-  record.platform_digest = "digest " + std::to_string(draw.below("digest", 1000));
-  record.provenance = {"commit " + std::to_string(draw.below("commit", 100)),
-                       "compiler",
-                       "Release",
-                       "libraries",
-                       "3.32",
-                       "executables " + std::to_string(draw.below("executables", 100)),
-                       "host",
-                       "cpu",
-                       "time " + std::to_string(draw.below("time", 100)),
-                       draw.below("seed of record", 10)};
   return record;
 }
 

@@ -230,43 +230,5 @@ TEST(DrawnStudies, ThatAreMeasuredHaveARowForEachRun) {
   }
 }
 
-TEST(DrawnStudies, HaveReportsThatEscapeWhatTheySay) {
-  for_each_study([](const Study& study) {
-    const std::string html =
-        report_html(study, {"title = \"<b>\"", {}, {"a & b: failed"}, "as printed", {}});
-    EXPECT_NE(html.find("title = &quot;&lt;b&gt;&quot;"), std::string::npos);
-    EXPECT_NE(html.find("a &amp; b: failed"), std::string::npos);
-    EXPECT_NE(html.find("as printed"), std::string::npos);
-    for (const StudyRow& row : study.rows) {
-      EXPECT_NE(html.find(row.record.point.grid.str()), std::string::npos);
-    }
-  });
-}
-
-TEST(DrawnStudies, HaveRecordsThatAreReadAsTheyWereWritten) {
-  for (const Drawn kind : {Drawn::plain, Drawn::systems, Drawn::ranked, Drawn::measured}) {
-    for (const StudyRow& row : drawn_study(1, kind).rows) {
-      const std::string line = to_json(row.record);
-      const Record read = record_from_json(line);
-      EXPECT_EQ(to_json(read), line);
-      EXPECT_EQ(read.fidelity, row.record.fidelity);
-      EXPECT_EQ(read.seconds(), row.record.seconds());
-      EXPECT_EQ(read.set_by, row.record.set_by);
-      EXPECT_EQ(read.simulated.size(), row.record.simulated.size());
-      EXPECT_EQ(read.bar, row.record.bar);
-    }
-  }
-}
-
-TEST(DrawnStudies, HaveTimesWhosePartsAddUp) {
-  for (const Drawn kind : projected_kinds) {
-    for (const StudyRow& row : drawn_study(3, kind).rows) {
-      double sum = 0.0;
-      for (const TimePart& part : time_parts(row.record.outcome)) sum += part.seconds.value;
-      EXPECT_NEAR(sum, row.record.seconds().value, 1e-9 * sum);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace fourfold::tests

@@ -11,32 +11,23 @@
 namespace fourfold::tests {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
-
-// Whether this process is taken for one of several ranks with these variables and no others.
-bool with(const Variables& set) {
-  for (const char* one :
-       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"}) {
-    unsetenv(one);
-  }
-  for (const auto& [variable, value] : set) setenv(variable.c_str(), value.c_str(), 1);
-  return one_of_several_ranks();
-}
-
 TEST(OneOfSeveralRanks, IsWhomAStarterOfRanksHasToldSo) {
-  EXPECT_TRUE(with({{"OMPI_COMM_WORLD_SIZE", "2"}}));
-  EXPECT_TRUE(with({{"PMI_SIZE", "16"}}));
-  EXPECT_TRUE(with({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_ID", "0"}}));
-}
-
-TEST(OneOfSeveralRanks, IsNotALoneProcess) {
-  EXPECT_FALSE(with({}));
-  EXPECT_FALSE(with({{"OMPI_COMM_WORLD_SIZE", "1"}, {"PMI_SIZE", "1"}}));
-  EXPECT_FALSE(with({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "0"}}));
-}
-
-TEST(OneOfSeveralRanks, IsNotABatchScript) {
-  EXPECT_FALSE(with({{"SLURM_STEP_NUM_TASKS", "4"}}));
+  using Variables = std::map<std::string, std::string>;
+  for (const auto& [set, several] : std::vector<std::pair<Variables, bool>>{
+           {{{"OMPI_COMM_WORLD_SIZE", "2"}}, true},
+           {{{"PMI_SIZE", "16"}}, true},
+           {{{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_ID", "0"}}, true},
+           {{}, false},
+           {{{"OMPI_COMM_WORLD_SIZE", "1"}, {"PMI_SIZE", "1"}}, false},
+           {{{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "0"}}, false},
+           {{{"SLURM_STEP_NUM_TASKS", "4"}}, false}}) {  // a batch script
+    for (const char* one :
+         {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"}) {
+      unsetenv(one);
+    }
+    for (const auto& [variable, value] : set) setenv(variable.c_str(), value.c_str(), 1);
+    EXPECT_EQ(one_of_several_ranks(), several) << ::testing::PrintToString(set);
+  }
 }
 
 }  // namespace

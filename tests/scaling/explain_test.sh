@@ -18,17 +18,6 @@ says "a network that takes no time .* simulation"
 says "perfect overlap.* bound"
 says "The closed form does not include: jitter, slow devices"
 says "Slower devices limit this run: .*; they cost [0-9.]+"
-python3 - "$folder/trace.json" <<'PYTHON' || fail "the trace is not what it should be"
-import json, os, sys
-trace = json.load(open(sys.argv[1]))
-names = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"}
-assert any("the slow device" in name for name in names), names
-assert any("all others" in name for name in names), names
-lanes = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
-assert lanes == {"compute", "x", "y", "z gather", "z reduce", "data"}, lanes
-assert "0.5 of the speed" in trace["otherData"]["title"]
-assert os.path.getsize(sys.argv[1]) < 50e6
-PYTHON
 
 "$fourfold" project --platform frontier --model gpt-5b --grid x=2,pipe=4,data=4 --micro-batches 8 --batch-tokens 262144 \
   --trace "$folder/stages.json" >/dev/null
@@ -46,6 +35,8 @@ for one in (plain, worse):
     assert one["fidelity"] == "full"
     why = one["explanation"]
     assert abs(sum(why["critical_path_s"].values()) - why["total_s"]) < 1e-9 * why["total_s"]
+    # The replay of so small a job takes some tens of MiB and less than a minute, on any machine.
+    assert 5 < one["replay"]["peak_rss_MiB"] < 1000 and 0 < one["replay"]["cpu_s"] < 60, one["replay"]
     links = why["simulation"]["links"]
     assert links and all(0 < l["busiest_utilisation"] <= 1 + 1e-9 for l in links)
     assert {i["by"] for i in why["ideals"].values()} == {"simulation", "bound"}
@@ -85,21 +76,5 @@ wait "$terminal" && fail "an interrupted run is no success"
 tr '\r' '\n' <"$folder/said" >"$folder/lines"
 grep -qE "$left" "$folder/lines" || fail "no progress with time left"
 says "fourfold: interrupted"
-
-"$fourfold" "${long[@]}" >"$folder/said" 2>&1 &
-process=$!
-child=""
-for _ in $(seq 100); do
-  child=$(cat "/proc/$process/task/$process/children" 2>/dev/null | cut -d' ' -f1)
-  [ -z "$child" ] || break
-  sleep 0.1
-done
-[ -n "$child" ] || fail "no simulation was started"
-kill -TERM "$process"
-status=0
-wait "$process" || status=$?
-[ "$status" -eq 130 ] || fail "an interrupted run ended with $status, not 130"
-says "fourfold: interrupted"
-[ ! -e "/proc/$child" ] || fail "the simulation outlived the command"
 
 echo "explanations hold"

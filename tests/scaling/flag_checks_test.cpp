@@ -6,30 +6,15 @@
 namespace fourfold::tests {
 namespace {
 
-bool taken(const CLI::Validator& check, std::string word) {
-  return check(word).empty();
-}
-
-TEST(FlagChecks, AWholeNumberMayBeEitherEndOfItsRange) {
-  const CLI::Validator check = whole_number(2, 9);
-
-  EXPECT_TRUE(taken(check, "2"));
-  EXPECT_TRUE(taken(check, "9"));
-  EXPECT_FALSE(taken(check, "1"));
-  EXPECT_FALSE(taken(check, "10"));
-  EXPECT_FALSE(taken(check, "9.0"));
-  EXPECT_FALSE(taken(check, ""));
-}
-
-TEST(FlagChecks, ANumberIsFiniteAndInItsRange) {
-  const CLI::Validator check = number(0.5, 2.0);
-
-  EXPECT_TRUE(taken(check, "0.5"));
-  EXPECT_TRUE(taken(check, "2e0"));
-  for (const char* word : {"0.49", "2.1", "inf", "nan", "1e999", "1x", "", "-1"}) {
-    EXPECT_FALSE(taken(check, word)) << word;
-  }
-  EXPECT_FALSE(taken(number(0.0), "inf"));
+TEST(FlagChecks, ANumberIsInItsRangeUpToBothEnds) {
+  const auto expect = [](const CLI::Validator& check, const std::vector<std::string>& taken,
+                         const std::vector<std::string>& refused) {
+    for (std::string word : taken) EXPECT_EQ(check(word), "") << word;
+    for (std::string word : refused) EXPECT_NE(check(word), "") << word;
+  };
+  expect(whole_number(2, 9), {"2", "9"}, {"1", "10", "9.0", ""});
+  expect(number(0.5, 2.0), {"0.5", "2e0"}, {"0.49", "2.1", "inf", "nan", "1e999", "1x", "", "-1"});
+  expect(number(0.0), {}, {"inf"});
 }
 
 std::string parsed(const std::vector<std::string>& words) {

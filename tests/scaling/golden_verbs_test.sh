@@ -18,12 +18,6 @@ same() {
 
 question=(--model gpt-5b --batch-tokens 262144)
 "$fourfold" project --platform dragonfly "${question[@]}" --devices 64 --grid 4x2x2x4 2>&1 | same project.txt
-"$fourfold" search --platform fat-tree-2 --model gpt-5b --devices 48 --batch-tokens 393216 --stages all --best 8 \
-  --zero 0,1,3 --micro-batches 1,2,4 >found 2>&1
-grep -q "^1 " found || fail "the search found nothing"
-"$fourfold" search --platform crossbar --model gpt-5b --devices 32 --batch-tokens 524288 --grid x=1,2,4,8,pipe=all \
-  --micro-batch-size 1,2 --order 1f1b,gpipe,zero-bubble --recompute full,none --influence --output out >found 2>&1
-grep -q Shapley found || fail "no choice has a share"
 "$fourfold" compare --platform fat-tree-3 --model gpt-5b --devices 64 --batch-tokens 524288 \
   --systems megatron-lm-2021,deepspeed-zero-3,pytorch-fsdp,axonn-4d --output systems >/dev/null 2>&1
 python3 - systems/summary.csv <<'PY' | same compare.csv
@@ -78,16 +72,6 @@ sed -i 's/^fits,\(.*\),64,2,1,4,8/fits,\1,64,4,1,2,8/' mixed.csv
   "$fourfold" validate --set mixed.csv --fidelity full || true
 } 2>&1 | same validate_mixed.txt
 
-# What a machine with failures and power is advised to, by each limit.
-{
-  cat "$FOURFOLD_PLATFORMS/fat-tree-2.toml"
-  printf '[operation]\n'
-  printf '%s = { value = %s, source = "made up" }\n' node_power_W 2000 node_failures_per_day 0.5 file_system_write_GBps 4
-} >failing.toml
-advise=(advise --platform failing.toml --model gpt-5b --batch-tokens 393216 --devices 24..48 --tokens)
-"$fourfold" "${advise[@]}" 200B --deadline 30d --restart-minutes 45 >advice.txt 2>/dev/null || true
-"$fourfold" "${advise[@]}" 200B --deadline 30d --restart-minutes 45 --json >advice.json 2>/dev/null || true
-
 # Collectives beside those that were measured, and a library that is fitted to what a log says.
 {
   echo op,nodes,devices_per_node,bytes,time_us,concurrent_groups
@@ -123,40 +107,17 @@ done
   sed '/fourfold calibrate: fit to/d' fitted.toml  # what a fit finds ends in other digits elsewhere
 } 2>&1 | same calibrated.txt
 
-# Scripts for a cluster whose nodes have six devices: ten ranks take two.
+# A campaign on a machine whose nodes have six devices.
 cat >ranks.toml <<'TOML'
 title = "Trained"
 batch_tokens = 7_680
 fidelity = "measured"
-[measure]
-steps = 5
 [[machine]]
 platform = "fat-tree-2"
-points = [
-  { devices = 10, model = "gpt2-mini", grid = "2x1x1x5" },
-  { devices = 12, model = "gpt2-mini", grid = "2x1x2x3" },
-]
+points = [{ devices = 10, model = "gpt2-mini", grid = "2x1x1x5" }]
 TOML
-for launcher in slurm flux pbs lsf; do
-  "$fourfold" campaign script ranks.toml --output "$launcher" --launcher "$launcher" --time 2h
-  "$fourfold" campaign script campaign.toml --output "$launcher" --launcher "$launcher" --time 1.5h --slices 2
-  for script in "$launcher"/*.sh; do bash -n "$script" || fail "$script is no script"; done
-done >/dev/null
-answered=(campaign.toml --output campaign --fidelity estimated)
-"$fourfold" campaign status "${answered[@]}" | heard -xF "campaign: 3 of 3 points answered, 0 failed, 0 not run yet" ||
-  fail "the campaign's status is another"
-"$fourfold" campaign export "${answered[@]}" 2>/dev/null | cmp - campaign/summary.csv || fail "an export is another table"
-
-# What is advised is as sure as the record says.
-python3 - advice.json advice.txt <<'PY' || fail "JSON and text of an advice differ"
-import json, sys
-advice = json.load(open(sys.argv[1]))
-for option in advice["options"]:
-    assert abs(option["node_hours"] / (option["days"] * 24 * option["nodes"]) - 1) < 1e-7
-bar = advice["options"][advice["chosen"]]["record"]["error_bar"]
-said = " ".join(open(sys.argv[2]).read().split())
-assert f'({100 * bar["low"]:+.0f} to {100 * bar["high"]:+.0f} %)' in said
-PY
+"$fourfold" campaign script ranks.toml --output slurm --launcher slurm --time 2h >/dev/null
+grep -q -- "--nodes=2$" slurm/slurm-10.sh || fail "ten ranks take two nodes: $(cat slurm/slurm-10.sh)"
 
 # refused WORDS...: what is said of them, and the status.
 refused() {

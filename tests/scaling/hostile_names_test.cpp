@@ -338,35 +338,5 @@ TEST_F(HostileNames, AreWordsInJobScripts) {
   tell(names.size(), 6 * 4);
 }
 
-TEST(JobScripts, RefuseWhatWouldBeReadTwice) {
-  const auto said = [](const std::string& text) {
-    return refusal<std::runtime_error>([&] {
-      filled(text, {{"command", "'a' b"}, {"folder", "/x y/$(z)"}, {"name", "n"}});
-    });
-  };
-  EXPECT_EQ(said("cd {{folder}} && {{command}}"), "accepted");
-  EXPECT_EQ(said("echo '{{name}}' it\\'s {{folder}}\n{{command}}"), "accepted");
-  EXPECT_EQ(said("cd \"{{folder}}\"\n{{command}}"),
-            "the template has {{folder}} between quotes, and it has its own: leave them out");
-  EXPECT_THAT(said("bash -c \"{{command}}\""), HasSubstr("{{command}} between quotes"));
-  EXPECT_THAT(said("#PBS -o {{folder}}\n{{command}}"), HasSubstr("takes letters, digits"));
-  EXPECT_EQ(filled("#PBS -o {{folder}}\n{{command}}", {{"command", "c d"}, {"folder", "/x y"}}),
-            "#PBS -o '/x y'\nc d");
-  EXPECT_EQ(job_name("-a b\n$(c)", launcher_named("slurm")), "j-a_b___c_");
-}
-
-// One figure that fails does not cost the others, and nothing is left of it.
-TEST_F(HostileNames, AFigureThatFailsIsSaidAndTheOthersAreDrawn) {
-  const Study study = drawn_study(1, Drawn::plain);
-  files::create_directory("time.svg");  // no picture can take its name
-
-  const DrawnFigures drawn = draw_figures({"pflops", "time", "strong"}, study, ".");
-
-  EXPECT_EQ(drawn.said, ".: pflops, strong are drawn (.png, .svg, .pdf)");
-  ASSERT_EQ(drawn.failures.size(), 1u);
-  EXPECT_THAT(drawn.failures.at("time"), ::testing::StartsWith("cannot write ./time.svg: "));
-  EXPECT_TRUE(files::exists("strong.pdf"));
-}
-
 }  // namespace
 }  // namespace fourfold::tests

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A law: no text from a file or a name is ever code. Campaigns, models, machines and folders of hostile
-# names go through every verb and every job script, which are run; a training and a study of
-# memorisation, too. Each name would leave a file canary behind where it is taken for code.
+# names go through every verb and every job script, which are run; a training, too.
+# Each name would leave a file canary behind where it is taken for code.
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
 bash "$FOURFOLD_SOURCE_DIR/tests/scaling/stand_in_scheduler.sh" "$folder/bin"
@@ -54,22 +54,8 @@ END
   says "are drawn"
   for verb in status table report "export --as csv"; do try 0 campaign $verb "$file" --output "out $name"; done
   try 0 campaign plot "$file" --output "out $name" --kind machines --preview
-  python3 - "$text" "out $name" <<'END' || fail "a picture does not show $name as it is"
-import pathlib, sys
-import xml.etree.ElementTree as tree
-text, folder = sys.argv[1:]
-plain = lambda text: text.replace('"', "'").replace("\u2019", "'")
-pictures = list(pathlib.Path(folder).glob("*.svg"))
-assert len(pictures) == 4, pictures
-for picture in pictures:
-    assert plain(text) in plain("".join(tree.parse(picture).getroot().itertext())), picture
-END
   for launcher in slurm flux pbs lsf; do
-    status=0
-    "$fourfold" campaign script "$file" --output "out $name" --launcher $launcher --slices 1 \
-      >"$folder/said" 2>&1 || status=$?
-    tried=$((tried + 1))
-    [ "$status" -eq 0 ] || fail "$launcher: $(cat "$folder/said")"
+    try 0 campaign script "$file" --output "out $name" --launcher $launcher --slices 1
     rm -f "out $name"/records.slice*
     script="out $name/$launcher.sh"
     bash -n "$script" || fail "$launcher: no script for bash"
@@ -138,30 +124,5 @@ says "loss.png, .svg and .pdf are drawn"
 cp text.txt : # mpirun begins a further program behind this word
 run 2 train --model "./$name.toml" --ranks 2 --steps 2 --data : --tokens 0
 says "is one of mpirun's own"
-
-mkdir text && cp text.txt text/lines
-cat >"study;touch canary;.toml" <<END
-title = "$name"
-[memorisation]
-text = "text"
-document_tokens = 32
-ending_tokens = 8
-documents = 2
-repetitions = [0, 1]
-seeds = [1]
-goldfish = { k = 2, h = 5 }
-pretraining = { steps = 2, batch = 2, warm_up = 1, learning_rate = 3e-3, last_learning_rate = 0.1 }
-continued = { batch = 2, injected = 2, warm_up = 1, learning_rate = 3e-3, last_learning_rate = 0.1 }
-[[memorisation.model]]
-name = "$name"
-layers = 1
-hidden = 32
-heads = 2
-END
-status=0
-"$fourfold" campaign run "study;touch canary;.toml" >said 2>&1 || status=$?
-tried=$((tried + 1))
-[ $status -ne 0 ] || says "memorisation.png, .svg and .pdf are drawn"
-[ $status -eq 0 ] || [ "$(wc -l <said)" -le 2 ] || fail "a name is refused in one sentence"
 unharmed "a model's name"
 echo "no name is code: ${#names[@]} hostile names, $tried commands"

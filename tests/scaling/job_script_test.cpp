@@ -9,7 +9,6 @@
 
 #include "scaling/study/campaign_run.hpp"
 #include "scaling/study/report.hpp"
-#include "support/markup_text.hpp"
 #include "support/text_file.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -19,14 +18,33 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(JobScripts, RefuseWordsThatAreUnknownOrMissing) {
+TEST(JobScripts, AreFilledOnceAndRefuseWhatIsUnknownMissingOrReadTwice) {
   const auto said = [](const std::string& text) {
-    return refusal<std::runtime_error>([&] { filled(text, {{"command", "c"}, {"name", "n"}}); });
+    return refusal<std::runtime_error>([&] {
+      filled(text, {{"command", "'a' b"}, {"folder", "/x y/$(z)"}, {"name", "n"}});
+    });
   };
-
-  EXPECT_THAT(said("{{command}} {{nmae}}"), HasSubstr("did you mean \"name\"?"));
-  EXPECT_THAT(said("{{name}}"), HasSubstr("lacks {{command}}"));
-  EXPECT_THAT(said("{{command}} {{name"), HasSubstr("lacks a }}"));
+  for (const auto& [text, words] :
+       {std::pair{"{{command}} {{nmae}}", "did you mean \"name\"?"},
+        {"{{ command}}", "unknown {{ command}}"},
+        {"{{name}}", "lacks {{command}}"},
+        {"{{command}} {{name", "lacks a }}"},
+        {"cd \"{{folder}}\"\n{{command}}",
+         "the template has {{folder}} between quotes, and it has its "
+         "own: leave them out"},
+        {"bash -c \"{{command}}\"", "{{command}} between quotes"},
+        {"#PBS -o {{folder}}\n{{command}}", "takes letters, digits"},
+        {"cd {{folder}} && {{command}}", "accepted"},
+        {"echo '{{name}}' it\\'s {{folder}}\n{{command}}", "accepted"}}) {
+    EXPECT_THAT(said(text), HasSubstr(words)) << text;
+  }
+  const std::map<std::string, std::string> words{{"command", "{{name}}"}, {"name", "n"}};
+  EXPECT_EQ(filled("{{command}}", words), "{{name}}") << "what is put in is not looked at again";
+  EXPECT_EQ(filled("a{{name}}{{command}}b", words), "an{{name}}b");
+  EXPECT_EQ(filled("{name} }} {{command}} }}", words), "{name} }} {{name}} }}");
+  EXPECT_EQ(filled("#PBS -o {{folder}}\n{{command}}", {{"command", "c d"}, {"folder", "/x y"}}),
+            "#PBS -o '/x y'\nc d");
+  EXPECT_EQ(job_name("-a b\n$(c)", launcher_named("slurm")), "j-a_b___c_");
 }
 
 std::vector<std::string> directives(const std::string& script, const std::string& mark) {
@@ -145,10 +163,6 @@ TEST(Reports, EncodeBytesAsBase64) {
   EXPECT_EQ(base64("fo"), "Zm8=");
   EXPECT_EQ(base64("foo"), "Zm9v");
   EXPECT_EQ(base64("\xff\xfe foobar"), "//4gZm9vYmFy");
-}
-
-TEST(Reports, ShowNoTextAsMarkup) {
-  EXPECT_EQ(markup_text("<a href=\"b\">&"), "&lt;a href=&quot;b&quot;&gt;&amp;");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Scripts, boards and complaints of jobs, in golden texts and at their edges.
+// Scripts, boards and places of jobs, in golden texts and at their edges.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/board.hpp"
 #include "scaling/jobs/job_script.hpp"
-#include "scaling/jobs/launch.hpp"
-#include "scaling/jobs/mpirun_words.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/jobs/slots.hpp"
 #include "scaling/study/campaign_run.hpp"
-#include "support/shell_word.hpp"
 #include "tests/golden.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
@@ -48,18 +44,6 @@ TEST(Launchers, HaveTheirCommandsAndScripts) {
               HasSubstr("unknown launcher 'slum'"));
 }
 
-TEST(Templates, AreFilledFromTheirFirstToTheirLastLetter) {
-  const std::map<std::string, std::string> words{{"command", "{{name}}"}, {"name", "n"}};
-  EXPECT_EQ(filled("{{command}}", words), "{{name}}") << "what is put in is not looked at again";
-  EXPECT_EQ(filled("a{{name}}{{command}}b", words), "an{{name}}b");
-  EXPECT_EQ(filled("{name} }} {{command}} }}", words), "{name} }} {{name}} }}");
-  EXPECT_THAT(refusal<std::runtime_error>([&] { filled("{{ command}}", words); }),
-              HasSubstr("unknown {{ command}}"));
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("a b$c\"d"), "'a b$c\"d'");
-  EXPECT_EQ(shell_word("''"), "''\\'''\\'''");
-}
-
 TEST(SlicesOfAWhole, AreReadOrRefused) {
   for (const char* right : {"1/1", "1/8", "8/8", "10/12"}) {
     const CampaignSlice slice = slice_in(right);
@@ -74,18 +58,10 @@ TEST(SlicesOfAWhole, AreReadOrRefused) {
 
 TEST(Parts, HaveFilesOfTheirOwn) {
   CampaignOrder order;
-  EXPECT_FALSE(order.is_part());
   Campaign campaign;
   campaign.name = "mine";
   EXPECT_EQ(folder_of(campaign, order), "results/mine");
-  order.output = "there";
-  EXPECT_EQ(folder_of(campaign, order), "there");
-  EXPECT_EQ(records_file("f"), "f/records.jsonl");
-  EXPECT_EQ(failures_file("f"), "f/failures.jsonl");
-  order.slice = CampaignSlice{2, 5};
-  EXPECT_TRUE(order.is_part());
-  EXPECT_EQ(part_file("f", order), "f/records.slice-2-of-5.jsonl");
-  order.slice.reset();
+  EXPECT_FALSE(order.is_part());
   order.devices = 16;
   EXPECT_TRUE(order.is_part());
   EXPECT_EQ(part_file("f", order), "f/records.devices-16.jsonl");
@@ -168,50 +144,6 @@ TEST(Progresses, SayWhichPointOfHowManyAndWhatCameOfIt) {
   EXPECT_DOUBLE_EQ(seconds_left(10.0, 40.0, 100.0), 15.0);
   EXPECT_DOUBLE_EQ(seconds_left(10.0, 120.0, 100.0), 0.0);
   EXPECT_LT(seconds_left(10.0, 0.0, 100.0), 0.0);
-}
-
-TEST(Complaints, AreTheEndOfWhatWasSaidWithoutProgress) {
-  std::vector<std::pair<std::size_t, double>> heard;
-  const auto results = run_side_by_side(
-      {{{"sh", "-c", "echo begin >&2; yes 123456789 | head -n 1000 >&2; echo the end >&2; exit 4"},
-        ""},
-       {{"sh", "-c",
-         "echo progress 0.25 >&2; echo oops >&2; echo progress 0.5 >&2; echo progressive >&2"},
-        ""}},
-      [&](std::size_t job, double done) { heard.emplace_back(job, done); });
-  EXPECT_EQ(results[0].complaint.size(), 4096u);
-  EXPECT_TRUE(results[0].complaint.ends_with("123456789\nthe end\n"));
-  EXPECT_EQ(results[0].status, 4);
-  EXPECT_EQ(results[1].complaint, "oops\nprogressive\n");
-  ASSERT_FALSE(heard.empty());
-  EXPECT_EQ(heard.back(), (std::pair<std::size_t, double>(1, 0.5)));
-}
-
-TEST(Inputs, OfUpToAMebibyteAreHandedOver) {
-  const std::string long_one(1'048'576, 'x');
-  EXPECT_EQ(run_side_by_side({{{"wc", "-c"}, long_one}})[0].output, "1048576\n");
-  EXPECT_EQ(run_side_by_side({{{"wc", "-c"}, std::string(65'537, 'x')}})[0].output, "65537\n");
-  EXPECT_EQ(refusal<std::runtime_error>([&] {
-              run_side_by_side({{{"cat"}, long_one + "x"}});
-            }),
-            "the input is too long");
-}
-
-TEST(AttachedJobs, SayHowTheyEndedAndWhatTheySaid) {
-  std::string output, complaint;
-  const Hearers hearers{[&](std::string_view said) { output += said; },
-                        [&](std::string_view said) { complaint += said; }};
-  AttachedResult result = run_attached({"sh", "-c", "echo a; echo b >&2; cat; exit 5"}, hearers);
-  EXPECT_EQ(result.status, 5);
-  EXPECT_EQ(result.signal, 0);
-  EXPECT_FALSE(result.interrupted);
-  EXPECT_EQ(output, "a\n");
-  EXPECT_EQ(complaint, "b\n");
-  result = run_attached({"sh", "-c", "kill -15 $$"}, hearers);
-  EXPECT_EQ(result.signal, 15);
-  EXPECT_EQ(result.status, 143);
-  EXPECT_EQ(refusal<std::runtime_error>([] { run_attached({"/nowhere/x"}); }),
-            "cannot start /nowhere/x: No such file or directory");
 }
 
 // Of a worker with two further places: two more at once, and each given back when one ends.

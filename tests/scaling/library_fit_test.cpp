@@ -1,20 +1,24 @@
-// Constants of a library from samples: those that made the samples are found again, and the text
-// that is written reads back as the same library.
+// Constants of a library from samples: those that made the samples are found again, the text that
+// is written reads back as the same library, in any file in the place of the old, and says what is
+// assumed.
 #include "scaling/calibrate/library_fit.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "scaling/calibrate/collective_errors.hpp"
 #include "scaling/calibrate/plateaus.hpp"
+#include "scaling/calibrate/toml_edit.hpp"
 #include "tests/drawn_steps.hpp"
+#include "tests/golden.hpp"
 #include "tests/paths.hpp"
+#include "tests/refusal.hpp"
+#include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -95,23 +99,6 @@ TEST(LibraryFit, HasPlateausOfEachKindOfGroupsByItself) {
   EXPECT_GT(rising, 50);
 }
 
-// A MiB is the first size of the class that begins there.
-TEST(CollectiveErrors, OfAClassOfSizesBeginWhereItSays) {
-  constexpr double mebi = 1024.0 * 1024.0;
-  std::vector<CollectiveSample> samples;
-  for (double bytes : {mebi - 1.0, mebi, 64.0 * mebi - 1.0, 64.0 * mebi}) {
-    samples.push_back({CollectiveKind::all_gather, 1, 4, {bytes}, {1e-3}});
-  }
-
-  const std::vector<CollectiveErrors> errors =
-      collective_errors(read_platform("perlmutter").library, samples);
-
-  ASSERT_EQ(errors.size(), 3u);
-  EXPECT_EQ(errors[0].rows, 1);
-  EXPECT_EQ(errors[1].rows, 2);
-  EXPECT_EQ(errors[2].rows, 1);
-}
-
 CollectiveLibrary known_library() {
   CollectiveLibrary library = read_platform("perlmutter").library;
   library.sharing_a_node = 0;
@@ -165,21 +152,195 @@ TEST(LibraryFit, LeavesTheBaseMachineWhereTheSamplesAreOfWholeNodesOnly) {
 
 TEST(LibraryFit, IsWrittenAsTablesThatAPlatformReads) {
   const LibraryFit fit = fit_library(samples_of(known_library()));
-  std::ifstream file(source_path("platforms/machines/perlmutter.toml"));
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("fourfold-fit-" + std::to_string(::getpid()) + ".toml");
+  const TemporaryFolder folder;
+  write_content(folder.file("fit.toml"),
+                with_library(content_of(source_path("platforms/machines/perlmutter.toml")),
+                             library_toml(fit, "NCCL", "test")));
 
-  std::ofstream(path) << with_library(text.str(), library_toml(fit, "NCCL", "test"));
-  const Platform platform = read_platform(path.string());
-  std::filesystem::remove(path);
+  const CollectiveLibrary library = read_platform(folder.file("fit.toml")).library;
 
-  EXPECT_NEAR(platform.library.simple.hop_across.value, fit.library.simple.hop_across.value,
-              1e-3 * fit.library.simple.hop_across.value);
-  ASSERT_EQ(platform.library.across.size(), 2u);
-  EXPECT_NEAR(platform.library.across[1].bus_bandwidth.value,
-              fit.library.across[1].bus_bandwidth.value, 1e7);
+  EXPECT_NEAR(library.simple.hop_across / fit.library.simple.hop_across, 1.0, 1e-3);
+  ASSERT_EQ(library.across.size(), 2u);
+  EXPECT_NEAR(library.across[1].bus_bandwidth.value, fit.library.across[1].bus_bandwidth.value,
+              1e7);
+}
+
+// Times that a library of ours would take, so that a fit has something to find.
+std::vector<CollectiveSample> drawn_samples(const std::vector<std::pair<int, int>>& groups,
+                                            const std::vector<CollectiveKind>& kinds) {
+  std::vector<CollectiveSample> samples;
+  for (const auto& [nodes, in_each] : groups) {
+    for (const CollectiveKind kind : kinds) {
+      for (const double bytes : {1e4, 1e6, 1e8}) {
+        const double part = part_sent(kind, nodes * in_each);
+        const double rate = (nodes > 1 ? 20e9 : 100e9) * in_each;
+        const double hops = 2e-5 + 5e-6 * nodes + 1e-6 * in_each;
+        samples.push_back({kind, nodes, in_each, {bytes}, {hops + bytes * part / rate}});
+      }
+    }
+  }
+  return samples;
+}
+
+// One table is recorded, and what is refused; in all, what a log says stands without a mark, all
+// else is the base's and marked, and the fit finds what the samples were drawn with.
+TEST(LibraryFits, SayWhatALogSaysAndWhatTheyAssume) {
+  using enum CollectiveKind;
+  std::string text;
+  const auto add = [&](const std::string& words, const std::vector<CollectiveSample>& samples,
+                       const LibraryBase& base) {
+    SCOPED_TRACE(words);
+    std::string table;
+    const std::string said = refusal<std::invalid_argument>([&] {
+      const LibraryFit fit = fit_library(samples, base);
+      table = library_toml(fit, "a library", "a log");
+      EXPECT_LT(fit.mean_error, 0.12);
+    });
+    if (said != "accepted" || text.empty()) text += "==== " + words + "\n" + table + said + "\n";
+    std::istringstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("value = ") == std::string::npos) continue;
+      const bool measured = line.find("source = \"a log\"") != std::string::npos;
+      const bool defined = line.find("source = \"definition") != std::string::npos;
+      EXPECT_EQ(line.find("unconfirmed = true") == std::string::npos, measured || defined) << line;
+    }
+  };
+  const LibraryBase nothing = nccl_on_perlmutter();
+  LibraryBase known = nothing;
+  known.whose = "somebody's";
+  known.library.across = {{1, {7e9}}, {4, {25e9}}};
+  known.library.in_node = {{2, {50e9}}, {4, {90e9}}};
+  known.library.interference = 0.125;
+  known.library.base_in_node = {1e-6};
+  known.library.simple.tree_hop_factor = 3.25;
+  add("in a node", drawn_samples({{1, 2}, {1, 4}}, {all_reduce, all_gather}), nothing);
+  add("across, whole nodes, no rate inside", drawn_samples({{2, 4}}, {all_reduce}), nothing);
+  add("across, one rank a node", drawn_samples({{2, 1}, {4, 1}}, {all_gather}), nothing);
+  add("across and inside", drawn_samples({{1, 4}, {2, 4}, {2, 2}}, {all_reduce, reduce_scatter}),
+      nothing);
+  add("across, over a base", drawn_samples({{2, 4}, {4, 4}}, {all_gather}), known);
+  add("inside, over a base", drawn_samples({{1, 4}}, {all_reduce}), known);
+  add("nothing", {}, known);
+  expect_golden("library_fits.txt", text);
+}
+
+TEST(LibraryFits, TakeTheMedianOfTheLargestBuffersOfEachWidth) {
+  using enum CollectiveKind;
+  std::vector<CollectiveSample> samples;
+  const auto add = [&](int nodes, int in_each, double bytes, double rate) {
+    const double part = part_sent(all_gather, nodes * in_each);
+    samples.push_back({all_gather, nodes, in_each, {bytes}, {bytes * part / rate}});
+  };
+  add(1, 2, 1e8, 30e9);
+  add(1, 2, 1e6, 99e9);  // of fewer bytes
+  add(1, 4, 1e7, 60e9);  // the largest of its width
+  add(1, 4, 1e7, 80e9);
+  add(1, 4, 1e7, 70e9);
+  add(2, 4, 1e8, 10e9);
+  add(4, 4, 1e8, 20e9);
+  const LibraryFit fit = fit_library(samples);
+  ASSERT_EQ(fit.library.in_node.size(), 2u);
+  EXPECT_EQ(fit.library.in_node[0].devices, 2);
+  EXPECT_NEAR(fit.library.in_node[0].bus_bandwidth.value, 30e9, 1.0);
+  EXPECT_EQ(fit.library.in_node[1].devices, 4);
+  EXPECT_NEAR(fit.library.in_node[1].bus_bandwidth.value, 70e9, 1.0);
+  ASSERT_EQ(fit.library.across.size(), 1u);
+  EXPECT_NEAR(fit.library.across[0].bus_bandwidth.value, 15e9, 1.0);
+}
+
+// Whatever times are drawn, each constant can stand in a platform file.
+TEST(LibraryFits, StayWithinWhatAFileHolds) {
+  const std::regex number("value = ([-+.0-9e]+)");
+  for (std::int64_t set = 0; set < 12; ++set) {
+    const Draw draw(set, 0);
+    std::vector<CollectiveSample> samples;
+    for (const CollectiveKind kind :
+         {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+      for (const std::int64_t nodes : {1, 2}) {
+        for (double bytes = 64; bytes < 1e8; bytes *= 16) {
+          const std::int64_t more = draw.below(fmt::format("{} on {}", bytes, nodes), 5);
+          const double us = 1.0 + static_cast<double>(more) + bytes / 2e4;
+          samples.push_back({kind, nodes, 4, {bytes}, {us * 1e-6}});
+        }
+      }
+    }
+    const std::string text = library_toml(fit_library(samples), "NCCL", "a log");
+    std::size_t found = 0;
+    for (std::sregex_iterator at(text.begin(), text.end(), number), end; at != end; ++at, ++found) {
+      const double value = std::stod((*at)[1]);
+      EXPECT_TRUE(value == 0.0 || (value >= 1e-6 && value <= 1e6)) << text;
+    }
+    EXPECT_GT(found, 10u);
+  }
+}
+
+// Groups at once of fewer than a node has are completed by the row of a whole node.
+TEST(LibraryFits, OfGroupsAtOnceEndWithAWholeNode) {
+  for (const std::int64_t in_each : {1, 2, 4}) {
+    std::vector<CollectiveSample> samples;
+    for (double bytes = 1e4; bytes < 1e9; bytes *= 10) {
+      const Seconds time{2e-5 + bytes / 1e10};
+      samples.push_back({CollectiveKind::all_gather, 1, 8, {bytes}, {1e-5 + bytes / 1e11}});
+      samples.push_back({CollectiveKind::all_gather, 2, 8, {bytes}, time});
+      samples.push_back({CollectiveKind::all_gather, 2, in_each, {bytes}, time, 8 / in_each});
+    }
+    const LibraryFit fit = fit_library(samples);
+    ASSERT_EQ(fit.library.across_at_once.size(), 2u);
+    EXPECT_EQ(fit.library.across_at_once.back().devices, 8);
+    EXPECT_EQ(fit.library.across_at_once.back().bus_bandwidth.value,
+              fit.library.across.back().bus_bandwidth.value);
+    EXPECT_THAT(library_toml(fit, "NCCL", "a log"), HasSubstr("has it to itself"));
+  }
+}
+
+// 4 KiB are no plateau, and what nothing else says is marked.
+TEST(LibraryFits, APlateauNeedsAPlateau) {
+  const auto fit_of = [](double most) {
+    std::vector<CollectiveSample> samples;
+    for (double bytes = 1024; bytes <= most; bytes *= 2) {
+      samples.push_back({CollectiveKind::all_reduce, 1, 8, {bytes}, {20e-6 + bytes / 200e9}});
+    }
+    return fit_library(samples);
+  };
+  const LibraryFit small = fit_of(4096), large = fit_of(1 << 30);
+  EXPECT_EQ(small.rising.size(), 1u);
+  EXPECT_THAT(library_toml(small, "NCCL", "a log"), HasSubstr("no plateau yet"));
+  EXPECT_TRUE(large.rising.empty());
+}
+
+TEST(Libraries, StandInAnyFileInThePlaceOfTheOld) {
+  const std::string anew = "[library]\nname = \"new\"\n[library.simple]\nx = 3\n";
+  const char* const files[]{
+      "a = 1\n[library]\nname = 'old'\n[library.simple]\nx = 1\n[library.across_at_once]\nk = "
+      "[\n[1], # [x]\n]\n[z]\nb = 2\n",
+      "a = 1\n  [ \"library\" ]\nname = '''\n[z]\n'''\n\t[library . 'simple']\nx = "
+      "1\n[library.across_at_once]\nk = [[1]]\n[z]\nb = 2\n",
+      "library.name = \"old ] # \\\" \"\nlibrary.across_at_once.k = [[1]]\na = 1\n[z]\nb = 2",
+      "library = { name = 'old', simple = { x = 1 }, across_at_once = { k = [[1]] } }\na = "
+      "1\n[z]\nb = 2\n",
+      "a = 1\nz.b = 2\n[[library.simple.entries]]\nx = 1\n[[library.simple.entries]]\nx = "
+      "2\n[library.across_at_once]\nk = [[1]]\n",
+      "a = 1\n[z]\nb = 2\n[library]\nacross_at_once = { k = [[1]] }\nname = "
+      "\"\"\"\n\"[library]\"\"\"\"\n"};
+  for (const std::string file : files) {
+    SCOPED_TRACE(file);
+    const std::string text = with_library(file, anew);
+    EXPECT_EQ(text.find("old"), std::string::npos) << text;
+    std::vector<std::string> paths;
+    for (const TomlStatement& one : toml_statements(text)) {
+      if (one.is_header()) continue;
+      std::string path;
+      for (const std::string& part : one.path) path += (path.empty() ? "" : ".") + part;
+      paths.push_back(path);
+    }
+    EXPECT_THAT(paths,
+                ::testing::UnorderedElementsAre("a", "z.b", "library.name", "library.simple.x",
+                                                "library.across_at_once.k"))
+        << text;
+    EXPECT_EQ(with_library(text, anew), with_library(with_library(text, anew), anew));
+  }
+  EXPECT_EQ(with_library("[libraryish]\na = 1\n", "[library]\nb = 2\n"),
+            "[libraryish]\na = 1\n\n[library]\nb = 2\n");
 }
 
 }  // namespace
