@@ -12,6 +12,7 @@
 
 #include "platforms/file/scale_groups.hpp"
 #include "scaling/records/asked_stages.hpp"
+#include "scaling/study/campaign_rule.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/memorisation.hpp"
@@ -33,26 +34,6 @@
 namespace fourfold::inline scaling::inline study {
 namespace {
 using nlohmann::json;
-
-constexpr std::int64_t every_grid = 1'000'000;  // more than any search finds
-
-StoppingRule read_rule(JsonObject object) {
-  object.allow_only({"at_least_grids", "at_most_grids", "margin_fraction", "work_limit"});
-  StoppingRule rule;
-  if (object.has("at_least_grids")) rule.at_least = object.positive("at_least_grids");
-  if (object.has("at_most_grids")) rule.at_most = object.positive("at_most_grids");
-  if (!object.has("at_least_grids")) rule.at_least = std::min(rule.at_least, rule.at_most);
-  if (object.has("margin_fraction")) rule.margin = object.number("margin_fraction");
-  if (object.has("work_limit")) rule.work_limit = object.positive("work_limit");
-  if (rule.margin < 0.0 || rule.margin >= 1.0) {
-    throw std::runtime_error("margin_fraction must be at least 0 and below 1");
-  }
-  if (rule.at_least > rule.at_most) {
-    throw std::runtime_error(fmt::format("at_least_grids is {}, more than at_most_grids, {}",
-                                         rule.at_least, rule.at_most));
-  }
-  return rule;
-}
 
 const json& list(JsonObject& object, const std::string& key) {
   const json& value = object.get(key);
@@ -322,13 +303,6 @@ std::vector<std::string> read_figures(JsonObject& object) {
 void read_head(JsonObject& object, const std::string& path, Campaign& campaign) {
   campaign.title = object.text("title");
   if (object.has("fidelity")) campaign.fidelity = fidelity_named(object.text("fidelity"));
-  if (object.has("simulate")) campaign.rule = read_rule(object.object("simulate"));
-  if (object.has("grids") && object.one_of("grids", {"searched", "all"}) == "all") {
-    if (!simulates(campaign.fidelity)) {
-      object.fail("'grids = \"all\"' simulates every grid: it needs a fidelity that simulates");
-    }
-    campaign.rule.at_least = campaign.rule.at_most = every_grid;
-  }
   if (object.has("measure")) {
     if (!campaign.is_measured()) object.fail("'measure' needs fidelity = \"measured\"");
     campaign.measure = read_measure(object.object("measure"), path);
@@ -418,6 +392,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
                      "tokens",        "axis",         "grids_by",
                      "measure",       "memory_risk"});
   read_head(object, path, campaign);
+  campaign.rule = read_rule(file, campaign);
   Pattern pattern;
   pattern.measured = campaign.is_measured();
   if (object.has("sweep")) pattern.sweeps = object.get("sweep");
@@ -439,6 +414,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
             [&] { read_machine(machines[i], pointer, pattern, reading, campaign); });
   }
   refuse_idle(object, campaign, pattern.seeds);
+  refuse_idle_rule(file, lines, campaign);
   refuse_idle_options(reading);
 }
 

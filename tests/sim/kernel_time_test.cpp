@@ -365,6 +365,7 @@ TEST(KernelTime, OfAGradientSumIsByKernelsOfItsOwn) {
 
   EXPECT_DOUBLE_EQ(seconds(add, processor(), software), 6e6 / 1e12);
   add.sizes.width[0] = 4;
+  add.sizes.bytes[0] *= 2;
   EXPECT_DOUBLE_EQ(seconds(add, processor(), software), 10e6 / 1e12);
 }
 
