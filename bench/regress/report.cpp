@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/words/text_table.hpp"
+#include "support/exit_status.hpp"
 #include "support/markup_text.hpp"
 #include "support/prose.hpp"
 

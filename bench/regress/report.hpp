@@ -8,8 +8,6 @@
 
 namespace fourfold::inline bench::inline regress {
 
-inline constexpr int status_not_judged = 3;
-
 struct RegressReport {
   Provenance provenance;
   std::string libraries;

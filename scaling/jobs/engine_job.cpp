@@ -274,9 +274,11 @@ EngineJob run_engine_verb(const EngineVerb& what, const Words& typed) {
   if (result.job.interrupted) return {status_stopped, plan, result.job.given_up};
   if (!result.job.given_up.empty()) return {status_could_not, plan, result.job.given_up};
   const bool stopped = was_stopped(result);
-  // Only what measures may say no; a job that ends with 1 otherwise has failed.
-  const bool answers = result.job.status == status_done ||
-                       (what.executable == "fourfold-bench" && result.job.status == status_no);
+  // Only what measures may say no, or that it could not judge; a job that ends so otherwise has
+  // failed.
+  const bool measured = what.executable == "fourfold-bench" &&
+                        (result.job.status == status_no || result.job.status == status_not_judged);
+  const bool answers = result.job.status == status_done || measured;
   if (answers && !stopped && !result.unsaid.empty()) throw std::runtime_error(result.unsaid);
   if (!stopped && !answers && !result.not_started.empty()) {
     throw std::runtime_error(fmt::format("mpirun could not start the ranks: {}{}",

@@ -370,7 +370,7 @@ void refuse_idle_options(const Reading& reading) {
 }
 
 void read_body(const json& written, const std::string& path, const std::string& grids_by,
-               const TomlLines& lines, Campaign& campaign) {
+               std::optional<Fidelity> fidelity, const TomlLines& lines, Campaign& campaign) {
   if (is_memorisation(written)) {
     throw std::runtime_error(
         "the file is a study of memorisation, which only `fourfold campaign run` knows: it keeps, "
@@ -414,7 +414,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
             [&] { read_machine(machines[i], pointer, pattern, reading, campaign); });
   }
   refuse_idle(object, campaign, pattern.seeds);
-  refuse_idle_rule(file, lines, campaign);
+  refuse_idle_rule(file, lines, campaign, fidelity.value_or(campaign.fidelity));
   refuse_idle_options(reading);
 }
 
@@ -424,11 +424,12 @@ bool is_calibrated(const std::string& platform) {
   return platform != here_platform || std::filesystem::is_regular_file(platform);
 }
 
-Campaign read_campaign(const std::string& path, const std::string& grids_by) {
+Campaign read_campaign(const std::string& path, const std::string& grids_by,
+                       std::optional<Fidelity> fidelity) {
   Campaign campaign;
   campaign.name = made_plain(std::filesystem::path(path).stem().string());
   read_toml_file(path, [&](const json& file, const TomlLines& lines) {
-    read_body(file, path, grids_by, lines, campaign);
+    read_body(file, path, grids_by, fidelity, lines, campaign);
   });
   return campaign;
 }

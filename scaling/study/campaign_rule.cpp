@@ -39,9 +39,10 @@ bool asks_for_all(const json& file) {
 }
 
 // Why a key of [simulate] cannot take effect; empty: it can.
-std::string why_idle(const std::string& key, const json& file, const Campaign& campaign) {
-  if (!campaign.is_measured() && !simulates(campaign.fidelity)) {
-    return fmt::format("fidelity = \"{}\" simulates nothing", name(campaign.fidelity));
+std::string why_idle(const std::string& key, const json& file, const Campaign& campaign,
+                     Fidelity fidelity) {
+  if (fidelity != Fidelity::measured && !simulates(fidelity)) {
+    return fmt::format("fidelity = \"{}\" simulates nothing", name(fidelity));
   }
   const auto single = [](const Question& question) {
     return question.grid && question.micro_batches;
@@ -76,10 +77,11 @@ StoppingRule read_rule(const json& file, const Campaign& campaign) {
   return rule;
 }
 
-void refuse_idle_rule(const json& file, const TomlLines& lines, const Campaign& campaign) {
+void refuse_idle_rule(const json& file, const TomlLines& lines, const Campaign& campaign,
+                      Fidelity fidelity) {
   if (!file.contains("simulate")) return;
   for (const auto& [key, value] : file.at("simulate").items()) {
-    const std::string why = why_idle(key, file, campaign);
+    const std::string why = why_idle(key, file, campaign, fidelity);
     if (why.empty()) continue;
     throw AtLine(fmt::format("line {}: '{}' of [simulate] cannot take effect: {}",
                              lines.at("/simulate/" + key).line, key, why));

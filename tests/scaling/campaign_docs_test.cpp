@@ -46,6 +46,7 @@ std::set<std::string> allowed_by(const std::string& path) {
 
 std::set<std::string> campaign_keys() {
   std::set<std::string> keys = allowed_by("scaling/study/campaign.cpp");
+  keys.merge(allowed_by("scaling/study/campaign_rule.cpp"));
   keys.merge(allowed_by("scaling/study/sweep.cpp"));
   keys.merge(allowed_by("scaling/study/measured_point.cpp"));
   for (const FieldFacts& field : what_if_fields().facts()) keys.insert(field.key);

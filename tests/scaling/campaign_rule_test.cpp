@@ -12,14 +12,15 @@
 namespace fourfold::tests {
 namespace {
 
-std::string read_with(const std::string& head, const std::string& key, const std::string& point) {
+std::string read_with(const std::string& head, const std::string& key, const std::string& point,
+                      std::optional<Fidelity> fidelity = {}) {
   const TemporaryFolder folder;
   const std::string path = folder.file("mine.toml");
   write_content(path, fmt::format("title = \"Small\"\nbatch_tokens = 65_536\n{}\n[simulate]\n{}\n"
                                   "[[machine]]\nplatform = \"frontier\"\n"
                                   "points = [{{ devices = 16, model = \"gpt-5b\"{} }}]\n",
                                   head, key, point));
-  const std::string why = refusal<std::runtime_error>([&] { read_campaign(path); });
+  const std::string why = refusal<std::runtime_error>([&] { read_campaign(path, "", fidelity); });
   return why.starts_with(path) ? why.substr(path.size()) : why;
 }
 
@@ -55,6 +56,8 @@ TEST(CampaignRule, RefusesWhatNoQuestionCanFollow) {
           << head.text << head.point;
     }
   }
+  const std::string estimated = "fidelity = \"estimated\"", key = "work_limit = 1000";
+  EXPECT_EQ(read_with(estimated, key, "", Fidelity::simulated), "accepted");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How fourfold ends when what it started beside it ends so or so: only what measures may say no (1).
+# How fourfold ends when what it started beside it ends so or so: only what measures may say no (1),
+# or that it could not judge (3).
 set -euo pipefail
 
 folder=$(mktemp -d)
@@ -32,7 +33,9 @@ done
 expect 0 0 sample --checkpoint somewhere
 expect 0 0 bench gemm
 expect 1 1 bench gemm
+expect 3 3 bench gemm
 expect 2 1 train --quick
+expect 2 3 train --quick
 expect 2 1 sample --checkpoint somewhere
 
 # On several ranks mpirun stands between them; one that says nothing of its end has failed all the
@@ -41,6 +44,7 @@ printf '#!/usr/bin/env bash\necho "$SAID" >&2\nexit "$STATUS"\n' >"$folder/mpiru
 chmod +x "$folder/mpirun"
 export PATH=$folder:$PATH RANKS=2 SAID=""
 expect 0 0 bench gemm
+expect 3 3 bench gemm
 expect 2 7 train --quick
 expect 130 130 train --quick
 expect 2 1 train --quick

@@ -1,6 +1,6 @@
 // Tests of the cost of a collective, chosen or forced: worked sums, choice of protocol, monotony,
-// refusals, and measured rows that the constants must not miss by far; long
-// because each regime has its sum.
+// refusals, and measured rows that the constants must not miss by far; it is long because each
+// regime has its sum.
 #include "sim/cost/protocol.hpp"
 
 #include <gmock/gmock.h>
