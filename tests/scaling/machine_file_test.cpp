@@ -66,7 +66,7 @@ std::vector<MeasuredOperation> measurements() {
     for (int sequence : {64, 256}) {
       all.push_back(
           made_up({{"kind", "attention"}, {"name", name}, {"sequence", sequence}, {"flops", 1e9}},
-                  2, sequence == 64 ? 0.05 : 0.025));
+                  2, (sequence == 64 ? 0.05 : 0.025) * (*name == 'b' ? 2 : 1)));
     }
   }
   for (const auto& [ranks, seconds] : {std::pair{1, 0.9}, {2, 1.0}, {4, 1.1}}) {
@@ -112,6 +112,7 @@ TEST(MachineFile, IsReadWithWhatWasMeasured) {
   EXPECT_NEAR(platform.processor.products[0].rates.front().value, 100e9, 1e6);
   EXPECT_NEAR(platform.processor.products[2].rates.back().value, 50e9, 1e6);
   EXPECT_NEAR(platform.processor.attention[1].forward.value, 40e9, 1e6);
+  EXPECT_NEAR(platform.processor.attention[1].backward.value, 20e9, 1e6);
   EXPECT_NEAR(platform.processor.launch_overhead.value, 1 * micro, 1e-9);
   ASSERT_EQ(platform.node.crowding.size(), 3u);
   EXPECT_NEAR(platform.node.crowding[0].slowdown, 0.9, 1e-3);

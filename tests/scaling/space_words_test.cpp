@@ -12,6 +12,7 @@
 
 #include "scaling/cli/strategy_flags.hpp"
 #include "scaling/find/strategy_words.hpp"
+#include "scaling/study/strategy_file.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/temporary_folder.hpp"
@@ -80,6 +81,18 @@ StrategySpace space_of(const SpaceWords& words) {
 
 constexpr std::size_t at(Axis axis) {
   return static_cast<std::size_t>(axis);
+}
+
+TEST(SpaceFile, LeavesDataToTheOtherAxesUnlessItsTableHasIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("space.toml");
+  for (const auto& [grid, data] : {std::pair{"x = 2, pipe = 4", std::vector<std::int64_t>{}},
+                                   {"x = 2, data = 3, pipe = 4", {3}}}) {
+    write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
+                                    "devices = 24\nbatch_tokens = 262144\ngrid = {{ {} }}\n",
+                                    path_of_machine("fat-tree-2"), grid));
+    EXPECT_EQ(read_strategy_file(path).space.extents[at(Axis::data)], data) << grid;
+  }
 }
 
 // Devices and then the extents of all axes, or what is said against the words.

@@ -152,6 +152,15 @@ TEST(Systems, PadTheVocabularyUnlessToldNotTo) {
   EXPECT_THAT(point_text(record), HasSubstr("Vocabulary: 50257 padded to 50432"));
 }
 
+// Of which count there are how many.
+TEST(PointText, SaysHowManyChunksHaveAsManyLayers) {
+  Record record = made_up_record();
+  record.point.grid = ProcessGrid(1, 1, 1, 2, 5);
+  record.point.model.layers = 17;
+  record.point.options.chunks = 1;
+  EXPECT_THAT(point_text(record), HasSubstr("by 5 stages: 2 times 3, 2 times 4, 3."));
+}
+
 // The names in the lists of keys that the reader allows, as its source has them.
 TEST(Systems, HaveTheirKeysInTheDocument) {
   const std::string reader = content_of(source_path("scaling/systems/system.cpp"));

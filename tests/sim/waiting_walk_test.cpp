@@ -45,6 +45,11 @@ TimedProgram program_of(const Loops& loops) {
   return program;
 }
 
+TEST(OrderStatistics, OfOneValueAreItsOwn) {
+  EXPECT_EQ(expected_largest(1), 0.0);
+  EXPECT_EQ(variance_of_largest(1), 1.0);
+}
+
 TEST(WaitingWalk, OfALoopIsThatOfItsRepetitionsOneByOne) {
   for (const std::int64_t cycles : {1, 2, 3, 7}) {
     for (const std::int64_t repeats : {1, 2, 3, 10}) {

@@ -198,6 +198,9 @@ TEST_F(Flags, AskForNoMoreWordsThanAreCounted) {
   };
   EXPECT_EQ(said(64), "accepted");
   EXPECT_EQ(said(65), "a batch of 65 sequences is more than the 64 whose tokens are counted");
+  EXPECT_THAT(
+      refused({"--model=gpt2-mini", "--micro-batches=174763"}),
+      ::testing::StartsWith("--micro-batches is 174763, but must be at most 174762 with 6 layers"));
 }
 
 TEST_F(Flags, RanksAndGridsMustAgree) {
