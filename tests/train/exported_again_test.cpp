@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "engine/train/checkpoint/byte_tokenizer.hpp"
 #include "engine/train/checkpoint/carried_files.hpp"
 #include "engine/train/checkpoint/end_words.hpp"
 #include "engine/train/checkpoint/imported.hpp"
@@ -270,6 +271,18 @@ TEST_F(ExportedAgain, WhatWasMadeHereSaysItsEndWord) {
     EXPECT_EQ(vocabulary.at("A"), 'A');
     EXPECT_EQ(vocabulary.at("\u0120"), ' ');
     EXPECT_EQ(vocabulary.at("\u010a"), '\n');
+  }
+}
+
+// Of bytes that cannot be seen, GPT-2's letters from U+0100 on in their order.
+TEST(ByteTokenizer, HasALetterForEachByte) {
+  const CarriedFiles files = byte_tokenizer({"all", 1, 8, 2, 4, 256});
+  const json vocabulary = json::parse(files.at("tokenizer.json"))["model"]["vocab"];
+
+  EXPECT_EQ(vocabulary.size(), 256U);
+  for (const auto& [letter, byte] :
+       {std::pair{"\u0100", 0}, {"~", '~'}, {"\u0121", 0x7F}, {"\u0142", 0xA0}, {"\u0143", 0xAD}}) {
+    EXPECT_EQ(vocabulary.value(letter, -1), byte);
   }
 }
 
