@@ -509,6 +509,7 @@ TEST(Reruns, OfSoundLinksHaveThemToThemselves) {
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].key, "with_sound_links");
   EXPECT_EQ(found[0].time, resimulated(sound));
+  EXPECT_GT(record.seconds(), found[0].time);
 }
 
 TEST(Reruns, OfAnotherPlacementArePackedWhereNothingIsNamedByPlace) {

@@ -234,6 +234,22 @@ void expect_read_once_up_to_the_factor(const Program& program, Id squares) {
   }
 }
 
+// Products with a scale for each 32 elements are others than those with one a matrix.
+TEST(DrawnShapes, HaveProductsOfMicroscaledFactorsOnlyWhereTheyAreAskedFor) {
+  for (const auto& [products, marked] : {std::pair{ProductPrecision::stored, false},
+                                         {ProductPrecision::fp8_delayed, false},
+                                         {ProductPrecision::fp8_current, false},
+                                         {ProductPrecision::mxfp8, true}}) {
+    StepOptions options;
+    options.products = products;
+    const Program program = record_step(Model{"small", 2, 16, 4, 8, 32}, options);
+    EXPECT_EQ(
+        std::ranges::any_of(program.ops, [](const Op& op) { return op.is(functions::mx_product); }),
+        marked)
+        << static_cast<int>(products);
+  }
+}
+
 // A gradient owes nothing when it comes to its update; its squares are owed along exactly the axes
 // that cut it, and are clipped by once: of a table that two stages hold on the first.
 TEST(DrawnShapes, PayAndClipEveryGradientOnce) {
