@@ -110,12 +110,12 @@ TEST(Candidates, HaveTheGridAndTheCountAskedForTheFastestFirst) {
   ASSERT_FALSE(with_two.feasible.empty());
   EXPECT_EQ(std::ssize(with_two.feasible), std::ranges::count(counts_of(all), 2));
   EXPECT_EQ(with_two.tried, all.tried);
-  question.grid = ProcessGrid(2, 1, 2, 2);
+  question.grid = ProcessGrid(2, 1, 1, 2, 2);  // a pipeline: the more, the faster
   EXPECT_EQ(counts_of(candidates(question, platform, ignore)), (std::vector<std::int64_t>{2}));
   question.micro_batches.reset();
   const SearchResult on_grid = candidates(question, platform, ignore);
-  EXPECT_EQ(counts_of(on_grid), (std::vector<std::int64_t>{1, 2, 4, 8}));
-  EXPECT_EQ(on_grid.tried, 4);
+  EXPECT_EQ(counts_of(on_grid), (std::vector<std::int64_t>{1, 2, 4, 8, 16}));
+  EXPECT_EQ(on_grid.tried, 5);
   for (const SearchResult& one : {all, on_grid}) {
     EXPECT_TRUE(std::ranges::is_sorted(
         one.feasible, {}, [](const Candidate& found) { return found.estimate.outcome.total; }));
