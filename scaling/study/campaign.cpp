@@ -369,8 +369,8 @@ void refuse_idle_options(const Reading& reading) {
   }
 }
 
-void read_body(const json& written, const std::string& path, const std::string& grids_by,
-               std::optional<Fidelity> fidelity, const TomlLines& lines, Campaign& campaign) {
+void read_body(const json& written, const std::string& path, const SaidInstead& instead,
+               const TomlLines& lines, Campaign& campaign) {
   if (is_memorisation(written)) {
     throw std::runtime_error(
         "the file is a study of memorisation, which only `fourfold campaign run` knows: it keeps, "
@@ -399,7 +399,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
   read_shared(object, "", pattern);
   if (object.has("what_if")) pattern.what_if = object.get("what_if");
   if (object.has("grids_by")) pattern.grids_by = object.text("grids_by");
-  if (!grids_by.empty()) pattern.grids_by = grids_by;
+  if (!instead.grids_by.empty()) pattern.grids_by = instead.grids_by;
   if (object.has("repetitions"))
     pattern.seeds = positive_up_to(object, "repetitions", most_of_anything);
   if (pattern.seeds > most_repetitions) {
@@ -414,7 +414,7 @@ void read_body(const json& written, const std::string& path, const std::string& 
             [&] { read_machine(machines[i], pointer, pattern, reading, campaign); });
   }
   refuse_idle(object, campaign, pattern.seeds);
-  refuse_idle_rule(file, lines, campaign, fidelity.value_or(campaign.fidelity));
+  refuse_idle_rule(file, lines, campaign, instead);
   refuse_idle_options(reading);
 }
 
@@ -424,12 +424,11 @@ bool is_calibrated(const std::string& platform) {
   return platform != here_platform || std::filesystem::is_regular_file(platform);
 }
 
-Campaign read_campaign(const std::string& path, const std::string& grids_by,
-                       std::optional<Fidelity> fidelity) {
+Campaign read_campaign(const std::string& path, const SaidInstead& instead) {
   Campaign campaign;
   campaign.name = made_plain(std::filesystem::path(path).stem().string());
   read_toml_file(path, [&](const json& file, const TomlLines& lines) {
-    read_body(file, path, grids_by, fidelity, lines, campaign);
+    read_body(file, path, instead, lines, campaign);
   });
   return campaign;
 }

@@ -49,11 +49,15 @@ struct Campaign {
 // False of this machine while its file is not there.
 bool is_calibrated(const std::string& platform);
 
-// `grids_by` is instead of the file's, unless it is empty; `fidelity` is the one at which it will
-// be answered, if that is not the file's. Throws std::runtime_error with a sentence that starts
+// What a command line says instead of the file; a key that it sets aside is not idle.
+struct SaidInstead {
+  std::string grids_by = {};  // empty: the file's
+  std::optional<Fidelity> fidelity = {};
+};
+
+// The campaign has the file's own fidelity. Throws std::runtime_error with a sentence that starts
 // with file and line: unknown key (nearest known), platform or model; missing or impossible value;
 // more devices than the machine has.
-Campaign read_campaign(const std::string& path, const std::string& grids_by = "",
-                       std::optional<Fidelity> fidelity = {});
+Campaign read_campaign(const std::string& path, const SaidInstead& instead = {});
 
 }  // namespace fourfold::inline scaling::inline study

@@ -40,9 +40,13 @@ bool asks_for_all(const json& file) {
 
 // Why a key of [simulate] cannot take effect; empty: it can.
 std::string why_idle(const std::string& key, const json& file, const Campaign& campaign,
-                     Fidelity fidelity) {
-  if (fidelity != Fidelity::measured && !simulates(fidelity)) {
-    return fmt::format("fidelity = \"{}\" simulates nothing", name(fidelity));
+                     const SaidInstead& instead) {
+  const auto says_nothing = [](Fidelity fidelity) {
+    return fidelity != Fidelity::measured && !simulates(fidelity);
+  };
+  if (says_nothing(campaign.fidelity) &&
+      says_nothing(instead.fidelity.value_or(campaign.fidelity))) {
+    return fmt::format("fidelity = \"{}\" simulates nothing", name(campaign.fidelity));
   }
   const auto single = [](const Question& question) {
     return question.grid && question.micro_batches;
@@ -56,7 +60,7 @@ std::string why_idle(const std::string& key, const json& file, const Campaign& c
     return single(question) || question.grids_by != GridsBy::estimate;
   };
   const bool of_grids = key != "margin_fraction";
-  if (of_grids && std::ranges::all_of(campaign.questions, by_model)) {
+  if (of_grids && instead.grids_by.empty() && std::ranges::all_of(campaign.questions, by_model)) {
     return "grids_by says which grids are simulated";
   }
   return "";
@@ -78,10 +82,10 @@ StoppingRule read_rule(const json& file, const Campaign& campaign) {
 }
 
 void refuse_idle_rule(const json& file, const TomlLines& lines, const Campaign& campaign,
-                      Fidelity fidelity) {
+                      const SaidInstead& instead) {
   if (!file.contains("simulate")) return;
   for (const auto& [key, value] : file.at("simulate").items()) {
-    const std::string why = why_idle(key, file, campaign, fidelity);
+    const std::string why = why_idle(key, file, campaign, instead);
     if (why.empty()) continue;
     throw AtLine(fmt::format("line {}: '{}' of [simulate] cannot take effect: {}",
                              lines.at("/simulate/" + key).line, key, why));

@@ -12,9 +12,9 @@ namespace fourfold::inline scaling::inline study {
 // Of a whole campaign, whose fidelity is known. Throws std::runtime_error with a sentence.
 StoppingRule read_rule(const nlohmann::json& file, const Campaign& campaign);
 
-// What [simulate] says and no question of the campaign, answered at this fidelity, can follow.
-// Throws AtLine.
+// What [simulate] says and no question of the campaign can follow, neither as the file stands nor
+// as the command line wants it answered. Throws AtLine.
 void refuse_idle_rule(const nlohmann::json& file, const TomlLines& lines, const Campaign& campaign,
-                      Fidelity fidelity);
+                      const SaidInstead& instead);
 
 }  // namespace fourfold::inline scaling::inline study

@@ -196,7 +196,7 @@ std::vector<UnfitPoint> unfit_points(const Campaign& campaign, const Answered& a
 }
 
 Campaign campaign_of(const CampaignOrder& order) {
-  Campaign campaign = read_campaign(order.file, order.grids_by, order.fidelity);
+  Campaign campaign = read_campaign(order.file, {order.grids_by, order.fidelity});
   if (!order.fidelity || *order.fidelity == campaign.fidelity) return campaign;
   if (*order.fidelity == Fidelity::measured) {
     throw std::runtime_error(order.file +

@@ -205,7 +205,7 @@ DrawnFigures campaign_report(const CampaignOrder& order) {
 }
 
 std::string collect_campaign(const CampaignOrder& order) {
-  const Campaign campaign = read_campaign(order.file, order.grids_by, order.fidelity);
+  const Campaign campaign = campaign_of(order);
   const std::string folder = folder_of(campaign, order);
   if (!std::filesystem::is_directory(folder)) {
     throw std::runtime_error(folder +

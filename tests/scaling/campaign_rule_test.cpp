@@ -13,14 +13,14 @@ namespace fourfold::tests {
 namespace {
 
 std::string read_with(const std::string& head, const std::string& key, const std::string& point,
-                      std::optional<Fidelity> fidelity = {}) {
+                      const SaidInstead& instead = {}) {
   const TemporaryFolder folder;
   const std::string path = folder.file("mine.toml");
   write_content(path, fmt::format("title = \"Small\"\nbatch_tokens = 65_536\n{}\n[simulate]\n{}\n"
                                   "[[machine]]\nplatform = \"frontier\"\n"
                                   "points = [{{ devices = 16, model = \"gpt-5b\"{} }}]\n",
                                   head, key, point));
-  const std::string why = refusal<std::runtime_error>([&] { read_campaign(path, "", fidelity); });
+  const std::string why = refusal<std::runtime_error>([&] { read_campaign(path, instead); });
   return why.starts_with(path) ? why.substr(path.size()) : why;
 }
 
@@ -56,8 +56,18 @@ TEST(CampaignRule, RefusesWhatNoQuestionCanFollow) {
           << head.text << head.point;
     }
   }
-  const std::string estimated = "fidelity = \"estimated\"", key = "work_limit = 1000";
-  EXPECT_EQ(read_with(estimated, key, "", Fidelity::simulated), "accepted");
+}
+
+// What a command line sets aside is no fault of the file.
+TEST(CampaignRule, OfAFileIsNotIdleByWordsOfTheCommandLine) {
+  const std::string key = "at_least_grids = 1";
+  for (const std::string head : {"fidelity = \"simulated\"", "fidelity = \"estimated\""}) {
+    for (const Fidelity asked : {Fidelity::estimated, Fidelity::simulated}) {
+      const bool idle = head.ends_with("estimated\"") && asked == Fidelity::estimated;
+      EXPECT_EQ(read_with(head, key, "", {"", asked}) == "accepted", !idle) << head;
+    }
+  }
+  EXPECT_EQ(read_with("", key, "", {"sc24-model", {}}), "accepted");
 }
 
 }  // namespace
