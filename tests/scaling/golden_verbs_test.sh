@@ -147,23 +147,23 @@ printf 'machine,n_gpus,model,batch_s,pflops\n' >rowless.csv
   refused collectives --platform fat-tree-2 --measured measured.csv --only nodes
   refused collectives --platform fat-tree-2 --measured measured.csv --only node=2
   refused collectives --platform fat-tree-2 --measured measured.csv --only nodes=77
+  refused calibrate --platform fat-tree-2 --library Made --out new.toml --from-nccl-tests missing.log
   refused calibrate --platform fat-tree-2 --library Made --out new.toml --from-nccl-tests empty.csv
   refused validate --set remark.csv
   refused validate --set empty.csv
   sed 's/64,4,1,2,8/60,4,1,2,8/' mixed.csv >uneven.csv
+  refused validate --set missing.csv
   refused validate --set uneven.csv
   refused validate --set runs.csv --against missing.json
   refused validate --set runs.csv --against runs.csv
-  refused project --platform torus --model gpt-5b --batch-tokens 100 --devices 8
   refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --scale node.nicks=2
   refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid 2x2x2x1 --micro-batches 7
   refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --slow-devices 9:0.5
   refused project --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --grid pipe=4,data=2 --order interleaved --chunks 9 --micro-batches 4
-  refused search --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --micro-batches 0
   refused compare --platform torus --model gpt-5b --batch-tokens 262144 --devices 8 --systems axonn-2023
   refused advise --platform torus --model gpt-5b --batch-tokens 262144 --devices 32..16 --tokens 1B
   refused show order --stages 4 --micro-batches 6 --order interleaved --chunks 2
-  refused show --model gpt-5c
+  refused show order --stages 4 --micro-batches 8 --times 1,2
   refused platforms show toruss
 } 2>&1 | same refused.txt
 
