@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "tests/engine/drawn_training.hpp"
 #include "tests/engine/tiny.hpp"
 #include "tests/golden.hpp"
 #include "tests/schedule/steps.hpp"
@@ -16,25 +17,6 @@ namespace fourfold::tests {
 namespace {
 
 constexpr std::uint64_t optimizer_steps = 2;
-
-AdamW optimizer() {
-  AdamW optimizer;
-  optimizer.learning_rate = 3e-3;
-  optimizer.beta1 = 0.8;
-  optimizer.weight_decay = 0.2;
-  optimizer.clip_norm = 0.7;
-  return optimizer;
-}
-
-template <typename T>
-std::vector<StepResult> train(Lockstep<T>& run, std::int64_t sequences, std::uint64_t steps) {
-  roughen(run);
-  std::vector<StepResult> results;
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    results.push_back(run.step(random_batch(trained_model, sequences, step), optimizer()));
-  }
-  return results;
-}
 
 template <typename T>
 double squares(const Matrix<T>& matrix) {

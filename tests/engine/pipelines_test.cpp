@@ -6,29 +6,12 @@
 #include <random>
 
 #include "tests/drawn_steps.hpp"
+#include "tests/engine/drawn_training.hpp"
 #include "tests/engine/tiny.hpp"
 #include "tests/schedule/steps.hpp"
 
 namespace fourfold::tests {
 namespace {
-
-AdamW optimizer() {
-  AdamW optimizer;
-  optimizer.learning_rate = 3e-3;
-  optimizer.beta1 = 0.8;
-  optimizer.weight_decay = 0.2;
-  optimizer.clip_norm = 0.7;
-  return optimizer;
-}
-
-std::vector<StepResult> train(Lockstep<double>& run, std::int64_t sequences) {
-  roughen(run);
-  std::vector<StepResult> results;
-  for (std::uint64_t step = 0; step < 2; ++step) {
-    results.push_back(run.step(random_batch(trained_model, sequences, step), optimizer()));
-  }
-  return results;
-}
 
 // By the place of a pipeline order among those that are drawn in turn.
 class Orders : public testing::TestWithParam<std::int64_t> {};
@@ -42,9 +25,9 @@ TEST_P(Orders, TrainWhatOneDeviceTrainsUnderDrawnOptions) {
     SCOPED_TRACE(words_of(step));
     Lockstep<double> alone(trained_model, StepOptions{}, ProcessGrid(), tiny_seed);
     Lockstep<double> run(step.model, step.options, step.grid, tiny_seed);
-    const std::vector<StepResult> expected = train(alone, step.batch);
+    const std::vector<StepResult> expected = train(alone, step.batch, 2);
 
-    const std::vector<StepResult> results = train(run, step.batch);
+    const std::vector<StepResult> results = train(run, step.batch, 2);
 
     for (std::size_t i = 0; i < results.size(); ++i) {
       EXPECT_NEAR(results[i].loss, expected[i].loss, 1e-9);
