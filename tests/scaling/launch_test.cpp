@@ -91,6 +91,13 @@ TEST(Attached, HasNoInputIsHeardToTheEndAndSaysHowItEnded) {
   EXPECT_FALSE(result.interrupted);
   EXPECT_EQ(output.size(), 100'000U);
   EXPECT_EQ(complaint.size(), 200'000U);
+  for (const std::string stream : {"1", "2"}) {  // more than is read at once, at the very end
+    for (int turn = 0; turn < 5; ++turn) {
+      output = complaint = "";
+      run_attached({"sh", "-c", "exec head -c 60000 /dev/zero >&" + stream}, hearers);
+      EXPECT_EQ((stream == "1" ? output : complaint).size(), 60'000U);
+    }
+  }
   result = run_attached({"sh", "-c", "kill -15 $$"}, hearers);
   EXPECT_EQ(result.signal, 15);
   EXPECT_EQ(result.status, 143);

@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <stdexcept>
+#include <variant>
 
 #include "schedule/models/model_file.hpp"
 #include "schedule/models/model_template.hpp"
@@ -173,9 +175,13 @@ TEST(ModelTemplate, IsReadBackAsTheModelThatItWasMadeOf) {
 
 TEST(ModelTemplate, ExplainsEveryKey) {
   const std::string text = model_template();
+  const std::string unwrapped = std::regex_replace(text, std::regex("\n# "), " ");
 
   for (const FieldFacts& field : model_fields().facts()) {
     EXPECT_THAT(text, HasSubstr("# " + field.key + ": "));
+    const bool on_off = std::holds_alternative<OnOff>(field.kind);
+    EXPECT_EQ(unwrapped.find(field.help + "; true or false") != std::string::npos, on_off)
+        << field.key;
     EXPECT_THAT(text, ::testing::AnyOf(HasSubstr("\n" + field.key + " = "),
                                        HasSubstr("\n#" + field.key + " = "),
                                        HasSubstr("\n# " + field.key + " =\n")));
