@@ -22,8 +22,6 @@ TimedProgram one(CollectiveKind kind, double cap) {
   ProgramBuilder builder;
   builder.post(builder.collective(on::x, delay, work, cap, kind));
   builder.wait(on::x, 0);
-  builder.run(1);
-  builder.cycle(1);
   return builder.take();
 }
 
@@ -110,8 +108,6 @@ TEST(Exchanges, AreRefusedBesideRingsOnOneChannel) {
   builder.post(builder.collective(on::x, delay, work, 1e9, CollectiveKind::all_gather));
   builder.post(builder.collective(on::x, delay, work, 1e9, CollectiveKind::all_to_all));
   builder.wait(on::x, 0);
-  builder.run(1);
-  builder.cycle(1);
   EXPECT_EQ(refusal([&] {
               replay_step(builder.take(), {2, 1, 1, 1}, platform_named("crossbar"), {});
             }),

@@ -29,16 +29,12 @@ TimedProgram falling_behind(double flight, std::int64_t micro_batches) {
   const std::int32_t scatter = builder.collective(on::z_reduce, flight, 0.0, 1.0);
   builder.post(nothing);
   builder.post(nothing);
-  builder.run(1);
   builder.cycle(1);
   builder.compute(2e-3);
   builder.post(scatter);
   builder.wait(on::z_reduce, 2);
-  builder.run(1);
   builder.cycle(micro_batches);
   builder.wait(on::z_reduce, 0);
-  builder.run(1);
-  builder.cycle(1);
   return builder.take();
 }
 
@@ -105,8 +101,6 @@ TEST(SegmentTimes, EndAChannelWithTheLastCollectiveThatTheSegmentPosts) {
   builder.post(two_seconds);
   builder.run(1);
   builder.wait(on::data, 0);
-  builder.run(1);
-  builder.cycle(1);
   Case one(0);
   one.platform = &crossbar();
   one.grid = ProcessGrid(1, 1, 1, 3);
@@ -196,12 +190,10 @@ TEST(FirstRepetitions, AreAsManyAsTheComputeOfACycleNeedsToSettle) {
   const std::int32_t scatter = builder.collective(on::z_reduce, 1.0, 0.0, 1.0);
   builder.interference(0.09);
   for (int i = 0; i < 5; ++i) builder.post(scatter);
-  builder.run(1);
   builder.cycle(1);
   builder.compute(1e-3);
   builder.post(scatter);
   builder.wait(on::z_reduce, 5);
-  builder.run(1);
   builder.cycle(100);
   const TimedProgram program = builder.take();
 

@@ -14,7 +14,6 @@ const ProcessGrid grid(2, 2, 2, 2);
 IssueStream stream_of(ProgramBuilder& builder, std::int64_t repeats = 1,
                       const ProcessGrid& on = grid) {
   builder.run(repeats);
-  builder.cycle(1);
   const TimedProgram program = builder.take();
   return unroll(program, on, Repetitions::full(program)).front();
 }
@@ -82,7 +81,6 @@ TEST(IssueStream, WeighsTheLastRepetitionOfACutLoopForAllThatAreLeftOut) {
   builder.compute(1.0);
   builder.run(10);
   builder.compute(5.0);
-  builder.run(1);
   builder.cycle(4);
   const TimedProgram program = builder.take();
   Repetitions cut = Repetitions::full(program);

@@ -31,8 +31,6 @@ TEST(Listing, NamesCostsStepsAndRingsOfEveryGroupAndEachOperationOfAllRanks) {
   builder.wait(on::y, 0);
   builder.run(2);
   builder.compute(4.0);
-  builder.run(1);
-  builder.cycle(1);
   const TimedProgram program = builder.take();
 
   const std::string text = listing(program, ProcessGrid(1, 2, 4, 1), read_platform("crossbar"),
@@ -71,8 +69,6 @@ TEST(Listing, NamesTheRingsOfANodeInPartsThatMakeAWhole) {
     builder.post(builder.collective(channel, 0.5, 1024.0, 4096.0));
     builder.wait(channel, 0);
   }
-  builder.run(1);
-  builder.cycle(1);
   std::istringstream lines(
       listing(builder.take(), ProcessGrid(4, 2, 1, 2), read_platform("perlmutter")));
   std::map<std::set<std::int64_t>, double> parts;  // by members

@@ -34,8 +34,6 @@ Replay of_both_rings(const LinkFaults& faults) {
   ProgramBuilder builder;
   builder.post(builder.collective(on::x, 0.0, work, 1e12));
   builder.wait(on::x, 0);
-  builder.run(1);
-  builder.cycle(1);
   const Platform platform = two_groups();
   ReplayOptions options;
   options.mapping = across_groups(platform);

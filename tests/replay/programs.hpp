@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <utility>
 #include <vector>
@@ -38,8 +39,9 @@ class ProgramBuilder {
     program_.runs.push_back({run_begin_, end, repeats});
     run_begin_ = end;
   }
-  // The runs since the last cycle become a cycle.
+  // The runs since the last cycle become a cycle, steps that are in no run yet its last run.
   void cycle(std::int64_t repeats) {
+    if (run_begin_ != std::ssize(program_.steps)) run(1);
     const auto end = static_cast<std::int32_t>(program_.runs.size());
     program_.cycles.push_back({cycle_begin_, end, repeats});
     cycle_begin_ = end;
@@ -50,7 +52,12 @@ class ProgramBuilder {
       collective.lost = {of_kernels, of_collectives};
     }
   }
-  TimedProgram take() { return std::move(program_); }
+  // What is in no cycle yet becomes one that is done once.
+  TimedProgram take() {
+    const bool in_no_run = run_begin_ != std::ssize(program_.steps);
+    if (in_no_run || cycle_begin_ != std::ssize(program_.runs)) cycle(1);
+    return std::move(program_);
+  }
 
  private:
   TimedProgram program_;
@@ -88,7 +95,6 @@ inline TimedProgram random_program(std::uint32_t seed) {
   }
   builder.run(5);
   for (ChannelNumber channel = 0; channel < channels; ++channel) builder.wait(channel, 0);
-  builder.run(1);
   builder.cycle(3);
   return builder.take();
 }
@@ -137,13 +143,10 @@ inline TimedProgram training_program(const Training& training) {
   builder.run(training.layers);
   builder.wait(on::z_gather, 0);
   builder.wait(on::z_reduce, 0);
-  builder.run(1);
   builder.cycle(training.micro_batches);
   builder.post(along_data);
   builder.wait(on::data, 0);
   builder.compute(training.layer_compute);
-  builder.run(1);
-  builder.cycle(1);
   return builder.take();
 }
 

@@ -83,8 +83,6 @@ TEST(Replay, ChannelsThatOverlapHinderEachOtherOnASharedPort) {
   builder.post(y);
   builder.wait(on::x, 0);
   builder.wait(on::y, 0);
-  builder.run(1);
-  builder.cycle(1);
   const TimedProgram program = builder.take();
   const ProcessGrid grid(2, 2, 1, 1);
 
@@ -181,8 +179,6 @@ TEST(Replay, LinksThatAnyCollectiveOfAChannelCanFillDecide) {
       builder.wait(on::x, 0);
       builder.wait(on::y, 0);
     }
-    builder.run(1);
-    builder.cycle(1);
 
     const Replay result = replay_step(builder.take(), ProcessGrid(2, 2, 1, 1), shared_ports());
 

@@ -160,8 +160,6 @@ TEST(StockNetwork, GivesEveryCollectiveTheStepsOfItsKind) {
     ProgramBuilder builder;
     builder.post(builder.collective(on::z_reduce, 1e-5, 1e6, 25e9, kind));
     builder.wait(on::z_reduce, 0);
-    builder.run(1);
-    builder.cycle(1);
     ReplayOptions options;
     options.carrier = Carrier::stock_steps;
     return replay_step(builder.take(), ProcessGrid(1, 1, 4, 1), read_platform("crossbar"), options)

@@ -28,11 +28,8 @@ TimedProgram sound() {
   builder.post(reduce);
   builder.run(2);
   builder.wait(on::data, 0);
-  builder.run(1);
   builder.cycle(3);
   builder.compute(1.0);
-  builder.run(1);
-  builder.cycle(1);
   return builder.take();
 }
 

@@ -49,7 +49,6 @@ TimedProgram two_collectives(std::int64_t repeats) {
   builder.post(second);
   builder.wait(data, 0);
   builder.run(repeats);
-  builder.cycle(1);
   return builder.take();
 }
 
@@ -115,7 +114,6 @@ TEST(Flights, OfCutLoopsHaveTheMeanOfWholeOnes) {
   builder.post(reduce);
   builder.wait(data, 0);
   builder.run(99);
-  builder.cycle(1);
   const TimedProgram program = builder.take();
 
   const Replay cut = uneven(program, ReplayExtent::extrapolated);
@@ -176,8 +174,6 @@ TEST(Waits, RememberWhenACollectiveEndedHoweverFarBackItIs) {
     builder.post(other);
     builder.wait(on::x, 0);
     builder.wait(on::data, back);
-    builder.run(1);
-    builder.cycle(1);
 
     const Outcome outcome = replay_step(builder.take(), {2, 1, 1, 4}, crossbar()).outcome;
 

@@ -29,7 +29,6 @@ TimedProgram data_parallel(std::int64_t steps, double compute, double work) {
   builder.post(reduce);
   builder.wait(on::data, 0);
   builder.run(steps);
-  builder.cycle(1);
   return builder.take();
 }
 
@@ -41,7 +40,6 @@ TimedProgram heavy_rings(std::int64_t steps) {
   builder.post(gather);
   builder.wait(on::z_gather, 0);
   builder.run(steps);
-  builder.cycle(1);
   return builder.take();
 }
 
