@@ -23,6 +23,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+using checkpoint = InAFolder<>;
+
 ProcessGrid some_grid() {
   return grids_of(world_size()).back();
 }
@@ -31,8 +33,7 @@ std::string data_of(const std::string& record_path) {
   return record_path.substr(0, record_path.size() - 5) + ".safetensors";
 }
 
-TEST(checkpoint, the_file_holds_each_matrix_as_a_whole_by_its_name) {
-  const SharedFolder folder;
+TEST_F(checkpoint, the_file_holds_each_matrix_as_a_whole_by_its_name) {
   const Program program = training_program(small_model(), Precision::bf16);
   const Weights weights = made_up_weights(program, some_grid(), 1);
   Checkpoints checkpoints(folder.path());
@@ -92,7 +93,7 @@ Weights dealt_weights(const Dealt& dealt, const Model& model, Precision precisio
 }
 
 // Of five layers, which no stages share evenly; a GPT in both precisions, and a Llama.
-TEST(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_wrote) {
+TEST_F(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_wrote) {
   Model gpt = small_model();
   gpt.layers = 5;
   Model llama = as_llama(gpt);
@@ -102,10 +103,9 @@ TEST(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_
        {std::pair(gpt, Precision::bf16), {gpt, Precision::fp32}, {llama, Precision::bf16}}) {
     TrainingState state = made_up_state(10);
     state.model = model;
-    const SharedFolder folder;
+    const SharedFolder own;
     const std::string first =
-        Checkpoints(folder.path())
-            .write(state, dealt_weights({some_grid(), 1}, model, precision, 1));
+        Checkpoints(own.path()).write(state, dealt_weights({some_grid(), 1}, model, precision, 1));
     for (const Dealt& dealt : all_grids()) {
       SCOPED_TRACE(dealt.grid.str());
       const SharedFolder other;
@@ -116,7 +116,7 @@ TEST(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_
 
       ApartMemory device;  // which nobody but its backend reaches
       Weights read = dealt_weights(dealt, model, precision, 2, device);
-      const TrainingState saved = read_checkpoint(folder.path(), model, read);
+      const TrainingState saved = read_checkpoint(own.path(), model, read);
 
       EXPECT_THAT(differences(read, written), IsEmpty());
       EXPECT_EQ(saved.step, 10);
@@ -130,8 +130,7 @@ TEST(checkpoint, all_grids_and_stages_write_the_same_bytes_and_read_what_others_
   }
 }
 
-TEST(checkpoint, bf16_resumes_what_fp32_wrote) {
-  const SharedFolder folder;
+TEST_F(checkpoint, bf16_resumes_what_fp32_wrote) {
   Checkpoints checkpoints(folder.path());
   checkpoints.write(
       made_up_state(10),
@@ -144,8 +143,7 @@ TEST(checkpoint, bf16_resumes_what_fp32_wrote) {
   EXPECT_THAT(differences(weights, made_up_weights(program, some_grid(), 1)), IsEmpty());
 }
 
-TEST(checkpoint, a_step_written_again_replaces_itself) {
-  const SharedFolder folder;
+TEST_F(checkpoint, a_step_written_again_replaces_itself) {
   const Program program = training_program(small_model(), Precision::bf16);
   Checkpoints checkpoints(folder.path());
   for (std::uint64_t seed : {1, 2, 3}) {
@@ -163,8 +161,7 @@ TEST(checkpoint, a_step_written_again_replaces_itself) {
   EXPECT_EQ(of_steps, 2) << "one record and its data";
 }
 
-TEST(checkpoint, a_folder_belongs_to_one_job_at_a_time) {
-  const SharedFolder folder;
+TEST_F(checkpoint, a_folder_belongs_to_one_job_at_a_time) {
   const Checkpoints first(folder.path());
 
   EXPECT_THAT(refusal([&] { Checkpoints second(folder.path()); }), HasSubstr("is in use"));
@@ -172,9 +169,8 @@ TEST(checkpoint, a_folder_belongs_to_one_job_at_a_time) {
 
 // Room is taken for data and record at once, before either is written, and given back where one of
 // them finds none.
-TEST(checkpoint, has_the_disk_for_all_that_will_be_written_or_nothing) {
+TEST_F(checkpoint, has_the_disk_for_all_that_will_be_written_or_nothing) {
   if (world_size() > 1) GTEST_SKIP() << "one rank takes the room";
-  const SharedFolder folder;
   const CheckpointFiles checkpoint{folder.file("step-00000010.safetensors"),
                                    folder.file("step-00000010.json"), 100'000, 5'000};
   CheckpointFiles too_large = checkpoint;

@@ -9,9 +9,9 @@
 namespace fourfold::tests {
 namespace {
 
-using DataFiles = OneRank;
-using WideTokens = OneRank;
-using Texts = OneRank;
+using DataFiles = InAFolder<OneRank>;
+using WideTokens = InAFolder<OneRank>;
+using Texts = InAFolder<OneRank>;
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -22,7 +22,6 @@ Model word_model(std::int64_t vocabulary) {
 }
 
 TEST_F(DataFiles, AreToldApartByTheirWordsAndPrompts) {
-  const SharedFolder folder;
   const auto digest = [&](const std::string& name, const std::string& content,
                           const std::string& validation = "some other words") {
     DataOptions options;
@@ -46,7 +45,6 @@ TEST_F(DataFiles, AreToldApartByTheirWordsAndPrompts) {
 }
 
 TEST_F(DataFiles, a_file_that_becomes_shorter_while_it_is_read_is_refused_in_words) {
-  const SharedFolder folder;
   const std::string path = folder.write("a.txt", std::string(10'000, 'x'));
   const WordStream words({path}, {0.0, 1.0});
   std::vector<std::int32_t> read;
@@ -60,7 +58,6 @@ TEST_F(DataFiles, a_file_that_becomes_shorter_while_it_is_read_is_refused_in_wor
 }
 
 TEST_F(DataFiles, text_and_tokens_do_not_mix) {
-  const SharedFolder folder;
   const std::string text = folder.write("a.txt", "some text to read");
   const std::string tokens = folder.write("a.bin", bytes_of(std::vector<std::uint16_t>(8, 1)));
 
@@ -76,7 +73,6 @@ TEST_F(DataFiles, text_and_tokens_do_not_mix) {
 }
 
 TEST_F(DataFiles, shards_follow_one_another_in_the_order_of_their_names) {
-  const SharedFolder folder;
   folder.write("train_1.bin", bytes_of(std::vector<std::uint16_t>{4, 5, 6, 7, 8}));
   folder.write("train_0.bin",
                headed({magic_of_16_bits, 1, 3}, std::vector<std::uint16_t>{1, 2, 3}));
@@ -93,7 +89,6 @@ TEST_F(DataFiles, shards_follow_one_another_in_the_order_of_their_names) {
 }
 
 TEST_F(DataFiles, of_another_vocabulary_are_found_without_reading_all_of_them) {
-  const SharedFolder folder;
   std::vector<std::uint16_t> tokens(100'000, 1);
   for (std::size_t i = 50'000; i < 60'000; ++i) tokens[i] = 300;
   const WordStream words({folder.write("a.bin", bytes_of(tokens))}, {0.0, 1.0});
@@ -111,7 +106,6 @@ std::int64_t resident_bytes() {
 // 1.5 billion tokens, of which only the last four are not zero; the file has holes.
 TEST_F(DataFiles, of_3_GB_take_the_memory_of_what_is_read) {
   constexpr std::int64_t bytes = std::int64_t{3} << 30;
-  const SharedFolder folder;
   const std::string path = folder.write("huge.bin", "");
   if (world_rank() == 0) {
     std::filesystem::resize_file(path, bytes - 8);
@@ -137,7 +131,6 @@ TEST_F(DataFiles, of_3_GB_take_the_memory_of_what_is_read) {
 }
 
 TEST_F(DataFiles, impossible_choices_are_refused) {
-  const SharedFolder folder;
   DataOptions options;
   options.files = {folder.write("a.txt", std::string(100, 'a'))};
 
@@ -169,7 +162,6 @@ std::vector<std::uint32_t> made_up(std::uint32_t count) {
 }
 
 TEST_F(WideTokens, OfAnotherWidthAreRefused) {
-  const SharedFolder folder;
   const auto said = [&](const std::string& content, std::int64_t token_bits) {
     const std::string path = folder.write("a.bin", content);
     return refusal([&] { all_words({path}, token_bits); });
@@ -224,7 +216,6 @@ std::string index_of(char kind, std::int32_t words) {
 // The same words in every notation are the same words; where a file says its width, nobody else
 // may.
 TEST_F(WideTokens, AreTheSameHoweverTheyAreWritten) {
-  const SharedFolder folder;
   const std::vector<std::uint32_t> wide = made_up(40);
   std::vector<std::uint16_t> narrow;
   for (const std::uint32_t word : wide) narrow.push_back(static_cast<std::uint16_t>(word));
@@ -273,7 +264,6 @@ TEST_F(WideTokens, AreTheSameHoweverTheyAreWritten) {
 
 // Whatever it is called: by name if it is packed, by its place if a byte is of no text.
 TEST_F(Texts, AreTextOrRefusedByWhatTheyAre) {
-  const SharedFolder folder;
   const std::string rest(600, 'a');
   const auto said = [&](const std::string& content, const char* name = "a.txt") {
     const std::string path = folder.write(name, content);
@@ -295,7 +285,6 @@ TEST_F(Texts, AreTextOrRefusedByWhatTheyAre) {
 // All that is said stands there once, of which what the assistant says is learnt; what a line holds
 // beside its text is not looked at.
 TEST_F(Texts, OfLinesAreDocuments) {
-  const SharedFolder folder;
   const std::string path = folder.write(
       "a.json",
       "{\"text\": \"one\", \"meta\": {\"url\": 1}}\n{\"text\": \"\"}\n"

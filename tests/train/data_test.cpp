@@ -23,6 +23,10 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+using data = InAFolder<>;
+using documents = InAFolder<>;
+using RepeatedFiles = InAFolder<>;
+
 Model byte_model(std::int64_t sequence) {
   return {"bytes", 1, 8, 2, sequence, 256};
 }
@@ -42,8 +46,7 @@ DataOptions options_of(const std::string& file, DataOrder order = DataOrder::shu
   return options;
 }
 
-TEST(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
-  const SharedFolder folder;
+TEST_F(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
   const Data data(options_of(folder.write("a.txt", made_up_text())), byte_model(16));
   const std::int64_t size = data.training_sequences();
 
@@ -62,8 +65,7 @@ TEST(data, an_epoch_visits_every_sequence_once_and_the_next_in_another_order) {
   EXPECT_NE(first_of_epoch[0], first_of_epoch[1]);
 }
 
-TEST(data, validation_is_the_end_of_every_file_and_never_trained_on) {
-  const SharedFolder folder;
+TEST_F(data, validation_is_the_end_of_every_file_and_never_trained_on) {
   const std::string training(900, 'a');
   const std::string held_out(100, 'b');
   folder.write("one.txt", training + held_out);
@@ -87,8 +89,7 @@ TEST(data, validation_is_the_end_of_every_file_and_never_trained_on) {
 
 // 39 words to train on and sequences of 16: an epoch is one sequence, cut at any of 23 places. Over
 // many epochs every word is read, the last as a target alone, and none of what is held out.
-TEST(data, epochs_are_cut_at_every_place_up_to_the_last_word) {
-  const SharedFolder folder;
+TEST_F(data, epochs_are_cut_at_every_place_up_to_the_last_word) {
   std::string text;
   for (int i = 0; i < 39; ++i) text += static_cast<char>('A' + i);
   DataOptions options = options_of(folder.write("a.txt", text + std::string(39, 'z')));
@@ -109,10 +110,9 @@ TEST(data, epochs_are_cut_at_every_place_up_to_the_last_word) {
   EXPECT_EQ(*targets.rbegin(), 'A' + 38);
 }
 
-TEST(data, the_default_text_is_a_few_megabytes_of_english_or_its_package_is_named) {
+TEST_F(data, the_default_text_is_a_few_megabytes_of_english_or_its_package_is_named) {
   const Data data(DataOptions{}, byte_model(256));
   const double entropy = unigram_entropy(data.training_words(), 256);
-  const SharedFolder folder;
 
   EXPECT_GT(data.training_words().words(), 2'000'000);
   EXPECT_GT(data.validation_words().words(), 200'000);
@@ -122,8 +122,7 @@ TEST(data, the_default_text_is_a_few_megabytes_of_english_or_its_package_is_name
   EXPECT_THAT(refusal([&] { default_text(folder.file("nowhere")); }), HasSubstr("fortunes"));
 }
 
-TEST(documents, are_text_whose_prompts_are_left_out) {
-  const SharedFolder folder;
+TEST_F(documents, are_text_whose_prompts_are_left_out) {
   DataOptions options;
   options.files = {folder.write("a.jsonl",
                                 "{\"prompt\": \"what is 2?\", \"completion\": \"two\"}\n\n"
@@ -146,8 +145,7 @@ TEST(documents, are_text_whose_prompts_are_left_out) {
   EXPECT_EQ(targets, std::string("---------two\0a d", 16));
 }
 
-TEST(documents, whose_held_out_part_is_all_prompt_are_refused) {
-  const SharedFolder folder;
+TEST_F(documents, whose_held_out_part_is_all_prompt_are_refused) {
   DataOptions options;
   options.held_out = 0.5;
   options.validation_words = 100;
@@ -189,8 +187,7 @@ std::string words_of(const LocalBatch& batch) {
 }
 
 // They must not drift, or no run could be repeated, and no checkpoint read.
-TEST(data, for_a_seed_and_the_sums_of_checkpoints_are_the_golden_ones) {
-  const SharedFolder folder;
+TEST_F(data, for_a_seed_and_the_sums_of_checkpoints_are_the_golden_ones) {
   std::string text;
   for (const auto& [size, key] : {std::pair{1, 1}, {2, 1}, {7, 1}, {16, 5}, {17, 5}, {33, 9}}) {
     for (std::int64_t i = 0; i < size; ++i) {
@@ -269,8 +266,7 @@ TEST(SameData, AreAskedOfRanksThatShareSequencesInEveryStep) {
   EXPECT_NE(fingerprint(one), fingerprint(other));
 }
 
-TEST(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
-  const SharedFolder folder;
+TEST_F(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
   const std::string one = folder.write("one.txt", std::string(100, 'a'));
   const std::string same = folder.write("same.txt", std::string(100, 'a'));
   const std::string other = folder.write("other.txt", std::string(100, 'b'));
@@ -310,8 +306,7 @@ TEST(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
 
 // Wherever the part begins and ends, also where the whole is read in pieces; and with a word that
 // differs it is none.
-TEST(RepeatedFiles, FindPartsWhereverTheyStand) {
-  const SharedFolder folder;
+TEST_F(RepeatedFiles, FindPartsWhereverTheyStand) {
   constexpr std::size_t words = 2'500'000, read_at_once = 1 << 20;
   std::string text(words, ' ');
   for (std::size_t i = 0; i < words; ++i) {

@@ -19,12 +19,6 @@
 namespace fourfold::tests {
 namespace {
 
-using UnsoundUpdates = FewRanks;
-using RunsWithBadSteps = FewRanks;
-using StepsWithoutTargets = FewRanks;
-using CheckpointsOfLongRuns = FewRanks;
-using DiskRoom = FewRanks;
-
 using testing::HasSubstr;
 
 constexpr std::int64_t batch = 16, words = 16, steps = 24;
@@ -50,14 +44,23 @@ TrainSettings run_on(const SharedFolder& folder, const std::string& text) {
   return settings;
 }
 
+class LongRuns : public InAFolder<FewRanks> {
+ protected:
+  World world;
+  TrainSettings settings = run_on(folder, text_with(0));
+};
+
+using UnsoundUpdates = LongRuns;
+using RunsWithBadSteps = FewRanks;
+using StepsWithoutTargets = LongRuns;
+using CheckpointsOfLongRuns = LongRuns;
+using DiskRoom = LongRuns;
+
 std::string checkpoints_of(const TrainSettings& settings) {
   return settings.folder + "/checkpoints";
 }
 
 TEST_F(UnsoundUpdates, AreNeverSavedAndLeaveTheLastSoundCheckpoint) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(0));
   settings.length.steps = 3;
   const std::string sound = train_model(settings, world).checkpoint;
   settings.learning_rate = {.peak = 1e30, .last_part = 1.0, .warm_up_steps = 0};
@@ -85,8 +88,6 @@ TEST_F(UnsoundUpdates, AreNeverSavedAndLeaveTheLastSoundCheckpoint) {
 }
 
 TEST_F(UnsoundUpdates, AreFoundInEveryBlock) {
-  const SharedFolder folder;
-  const TrainSettings settings = run_on(folder, text_with(0));
   const Program program = record_step(settings.model, settings.options, {0, 1});
   HostMemory memory;
   Weights weights(program, settings.grid, world_rank(), memory);
@@ -223,13 +224,10 @@ TEST_F(RunsWithBadSteps, AreForgivenOnlyBySoundStepsBeyondAllBefore) {
 }
 
 TEST_F(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
-  const SharedFolder folder;
-  World world;
   const std::string prompt(3 * batch * words, 'p');  // of step 1 all, of step 2 all, of step 3 most
   std::string lines = fmt::format("{{\"prompt\": \"{}\", \"completion\": \"the end\"}}\n", prompt);
   for (int i = 0; i < 400; ++i)
     lines += "{\"prompt\": \"a\", \"completion\": \" fox jumps over\"}\n";
-  TrainSettings settings = run_on(folder, text_with(0));
   settings.data.files = {folder.write("documents.jsonl", lines)};
   settings.data.validation_files = {folder.write("held-out.jsonl", lines)};
   settings.data.validation_words = 0;
@@ -252,9 +250,6 @@ TEST_F(StepsWithoutTargets, HaveNoLossAndASoundGradient) {
 }
 
 TEST_F(CheckpointsOfLongRuns, AreWrittenByTheClockUnlessRefused) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(0));
   settings.length.steps = 6;
   const auto saved_at = [&](double minutes) {
     settings.checkpoint_minutes = minutes;
@@ -271,9 +266,6 @@ TEST_F(CheckpointsOfLongRuns, AreWrittenByTheClockUnlessRefused) {
 
 // The count is that of the files; so many, and the one that is being written, are there at once.
 TEST_F(DiskRoom, IsCountedAsItIsUsed) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = run_on(folder, text_with(0));
   settings.length.steps = 9;
   settings.checkpoint_every = 2;
   settings.checkpoint_minutes = 0.0;
@@ -297,8 +289,6 @@ TEST_F(DiskRoom, IsCountedAsItIsUsed) {
 
 // One at the end and, where bad steps go back, one before the first step; else one in each period.
 TEST_F(DiskRoom, CountsTheCheckpointsOfAllPeriods) {
-  const SharedFolder folder;
-  TrainSettings settings = run_on(folder, text_with(0));
   settings.folder = folder.file("none");
   settings.keep_checkpoints = 1000;
   settings.length.steps = 20;
@@ -320,16 +310,16 @@ TEST_F(DiskRoom, CountsTheCheckpointsOfAllPeriods) {
 }
 
 TEST_F(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
-  TrainSettings settings;
-  settings.folder = "runs/mine";
+  TrainSettings mine;
+  mine.folder = "runs/mine";
   const DiskNeed need{.checkpoint_bytes = 400'000'000, .checkpoints = 3, .log_bytes = 1'000'000};
 
-  EXPECT_EQ(refusal([&] { refuse_without_disk(settings, need, 1'201'000'000); }), "");
-  EXPECT_EQ(refusal([&] { refuse_without_disk(settings, need, 1'200'999'999); }),
+  EXPECT_EQ(refusal([&] { refuse_without_disk(mine, need, 1'201'000'000); }), "");
+  EXPECT_EQ(refusal([&] { refuse_without_disk(mine, need, 1'200'999'999); }),
             "this run needs 1.2 GB on the disk of runs/mine, 1.2 GB for 3 checkpoints of 400.0 MB "
             "at once, and 1.0 MB for its log, and 1.2 GB are free; make room, keep fewer "
             "(--keep-checkpoints), or give a --folder on another disk");
-  const std::string said = refusal([&] { refuse_without_disk(settings, {9, 3, 1'000}, 999); });
+  const std::string said = refusal([&] { refuse_without_disk(mine, {9, 3, 1'000}, 999); });
   EXPECT_THAT(said, HasSubstr("make room, take fewer steps (--steps), send the log elsewhere"));
 }
 

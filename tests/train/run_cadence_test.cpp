@@ -14,7 +14,7 @@
 namespace fourfold::tests {
 namespace {
 
-using RunCadence = FewRanks;
+using RunCadence = SmallRuns<FewRanks>;
 
 using ::testing::HasSubstr;
 using Steps = std::vector<std::int64_t>;
@@ -34,9 +34,6 @@ TEST_F(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
     std::int64_t steps, validate_every, checkpoint_every;
     Steps validations, checkpoints;
   };
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = small_run(folder);
   settings.keep_checkpoints = 2;
   for (const Cadence& cadence : std::vector<Cadence>{
            {7, 2, 3, {2, 4, 6, 7}, {3, 6, 7}}, {6, 3, 2, {3, 6}, {2, 4, 6}}, {7, 0, 0, {7}, {7}}}) {
@@ -63,9 +60,6 @@ TEST_F(RunCadence, ValidatesAndSavesAfterEveryNthStepAndAtTheEnd) {
 
 // Steps are counted over both runs, and what is due is, too.
 TEST_F(RunCadence, GoesOnCountingAfterAResume) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = small_run(folder);
   settings.length.steps = 4;
   settings.resume = train_model(settings, world).checkpoint;
   settings.length.steps = 9;
@@ -85,9 +79,6 @@ TEST_F(RunCadence, GoesOnCountingAfterAResume) {
 // A resumed run goes on reading where it was in the data that it read, and at the beginning of
 // others.
 TEST_F(RunCadence, NewDataAreReadFromTheirBeginningAndTheSameFromWhereTheyWere) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = small_run(folder);
   settings.length.steps = 2;
   settings.resume = train_model(settings, world).checkpoint;
   settings.length.steps = 3;

@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,7 +21,7 @@
 namespace fourfold::tests {
 namespace {
 
-using RunLogs = OneRank;
+using RunLogs = InAFolder<OneRank>;
 
 // What a child process that has `file` as its standard output makes of `work`: a sentence.
 template <typename Work>
@@ -70,7 +68,6 @@ std::string said_by_child(const SharedFolder& folder, const Work& work) {
 }
 
 TEST_F(RunLogs, OfPeopleAndOfJsonAreOnTheScreenThatIsAskedFor) {
-  const SharedFolder folder;
   const std::string both = "{\"kind\":\"one\"}\n{\"kind\":\"two\"}\n";
   const std::vector<std::pair<Screen, std::string>> screens{
       {Screen::lines, "a line\nanother\n"}, {Screen::json, both}, {Screen::silent, ""}};
@@ -91,7 +88,6 @@ TEST_F(RunLogs, OfPeopleAndOfJsonAreOnTheScreenThatIsAskedFor) {
 }
 
 TEST_F(RunLogs, SayOneLineWhateverItQuotes) {
-  const SharedFolder folder;
   RunLog log;
   log.open(folder.file("log.jsonl"), Screen::lines);
   ::testing::internal::CaptureStdout();
@@ -102,7 +98,6 @@ TEST_F(RunLogs, SayOneLineWhateverItQuotes) {
 }
 
 TEST_F(RunLogs, AReaderThatLeftIsNoError) {
-  const SharedFolder folder;
   for (const Screen screen : {Screen::lines, Screen::json}) {
     int ends[2] = {};
     ASSERT_EQ(pipe(ends), 0);
@@ -115,7 +110,6 @@ TEST_F(RunLogs, AReaderThatLeftIsNoError) {
 }
 
 TEST_F(RunLogs, ThatCannotBeWrittenAreRefusedByName) {
-  const SharedFolder folder;
   const std::string nowhere = folder.file("nowhere") + "/log";
   RunLog log;
 
@@ -133,7 +127,6 @@ TEST_F(RunLogs, ThatCannotBeWrittenAreRefusedByName) {
 
 // The signal that the system has for this ends nobody.
 TEST_F(RunLogs, AtTheLimitOfAFileAreOnlyCutThere) {
-  const SharedFolder folder;
   const auto record_much = [&] {
     RunLog log;
     log.open(folder.file("log"), Screen::silent);
@@ -148,7 +141,6 @@ TEST_F(RunLogs, AtTheLimitOfAFileAreOnlyCutThere) {
 }
 
 TEST_F(RunLogs, GoOnBehindALineThatAnEarlierRunLeftTorn) {
-  const SharedFolder folder;
   for (const std::string& before : {std::string("{\"kind\":\"st"), std::string("{}\n")}) {
     const std::string path = folder.write("log" + std::to_string(before.size()), before);
     RunLog log;

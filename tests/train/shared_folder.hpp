@@ -93,4 +93,11 @@ class FewRanks : public ::testing::Test {
   }
 };
 
+// Each test has a folder of its own.
+template <typename Ranks = ::testing::Test>
+class InAFolder : public Ranks {
+ protected:
+  const SharedFolder folder;
+};
+
 }  // namespace fourfold::tests

@@ -37,6 +37,14 @@ inline TrainSettings small_run(const SharedFolder& folder) {
   return settings;
 }
 
+// Each test has a folder, a world and the settings of a small run of its own.
+template <typename Ranks = ::testing::Test>
+class SmallRuns : public InAFolder<Ranks> {
+ protected:
+  World world;
+  TrainSettings settings = small_run(this->folder);
+};
+
 // The log's lines of a kind, or all. Called by all ranks: the first writes its last lines when the
 // others are done already, and half a line is no JSON.
 inline std::vector<nlohmann::json> log_of(const TrainSettings& settings,

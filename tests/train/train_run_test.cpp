@@ -13,7 +13,12 @@
 namespace fourfold::tests {
 namespace {
 
-using TrainOfReplicas = FewRanks;
+using TrainOfReplicas = SmallRuns<FewRanks>;
+
+class Train : public InAFolder<> {
+ protected:
+  World world;
+};
 
 // The first cuts the batch, the last weights.
 std::vector<ProcessGrid> grids_of(std::int64_t ranks) {
@@ -52,9 +57,7 @@ void expect_alike(const TrainOutcome& outcome, const TrainOutcome& expected, con
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], own[i % own.size()]);
 }
 
-TEST(Train, LosesLessThanGuessingByFrequency) {
-  const SharedFolder folder;
-  World world;
+TEST_F(Train, LosesLessThanGuessingByFrequency) {
   TrainSettings settings = small_run(folder);
   settings.length.steps = 30;
 
@@ -76,9 +79,7 @@ TrainSettings pipelined_run(const SharedFolder& folder) {
 }
 
 // Of documents, by Goldfish loss, unequally many targets count on each rank and in each batch.
-TEST(Train, LosesAlikeOnEveryGridOfTheseRanksWhateverTargetsCount) {
-  const SharedFolder folder;
-  World world;
+TEST_F(Train, LosesAlikeOnEveryGridOfTheseRanksWhateverTargetsCount) {
   std::string documents;
   for (std::size_t i = 0; i < 300; ++i) {
     documents += nlohmann::json{{"prompt", std::string(i % 40, 'q')},
@@ -106,9 +107,7 @@ TEST(Train, LosesAlikeOnEveryGridOfTheseRanksWhateverTargetsCount) {
   }
 }
 
-TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
-  const SharedFolder folder;
-  World world;
+TEST_F(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
   const TrainSettings pipelined = pipelined_run(folder);
   TrainSettings plain = run_on(folder, grids_of(world.size()).front());
   plain.folder += "-plain";
@@ -130,9 +129,7 @@ TEST(Train, APipelineGoesOnWithoutStagesAndTheOtherWayRound) {
   }
 }
 
-TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
-  const SharedFolder folder;
-  World world;
+TEST_F(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
   TrainSettings settings = pipelined_run(folder);
   settings.trace = folder.path() + "/trace.json";
   settings.trace_step = 2;
@@ -158,9 +155,7 @@ TEST(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
 
 // Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster
 // now.
-TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
-  const SharedFolder folder;
-  World world;
+TEST_F(Train, ResumedOnTheSameGridGoesOnBitByBit) {
   TrainSettings settings = run_on(folder, grids_of(world.size()).back());
   settings.tune_kernels = true;
   settings.sampling.tokens = 12;
@@ -183,9 +178,6 @@ TEST(Train, ResumedOnTheSameGridGoesOnBitByBit) {
 
 // Minutes count over all runs of a training: eight steps take longer than the one that follows.
 TEST_F(TrainOfReplicas, AResumedRunAddsItsTimeToThatOfTheRunBefore) {
-  const SharedFolder folder;
-  World world;
-  TrainSettings settings = small_run(folder);
   const auto trained_seconds = [&] {
     return read_training_state(train_model(settings, world).checkpoint)
         .trainer.at("trained_seconds")
