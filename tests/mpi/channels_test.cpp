@@ -138,10 +138,8 @@ INSTANTIATE_TEST_SUITE_P(Ours, ManyAtOnce,
 
 // What was started later on the same channel is never finished earlier.
 TEST(Channels, FinishInTheOrderOfTheirStart) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   for (TransportKind transport : all_transports) {
-    OneLine all(transport);
-    Communicator& channel = all.channel;
+    auto [channels, channel, ranks] = OneLine(transport);
     Trial large(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 150000, ranks,
                 channel.position());
     Trial small(CollectiveKind::all_reduce, Owed::max, Precision::fp32, 1, ranks,

@@ -33,9 +33,7 @@ class EveryCollective : public testing::TestWithParam<TransportKind> {};
 // Only a reduce-scatter may overwrite what it sends. Whatever order the library adds in, its sums
 // are near and the same on all members; a maximum and a gather are exact.
 TEST_P(EveryCollective, GivesTheBitsOfTheDocumentedOrder) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(GetParam());
-  Communicator& channel = all.channel;
+  auto [channels, channel, ranks] = OneLine(GetParam());
   for (std::int64_t elements : odd_sizes(ranks)) {
     for (CollectiveKind kind : reducing_kinds) {
       for (Precision precision : {Precision::fp32, Precision::bf16}) {

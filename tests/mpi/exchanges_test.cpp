@@ -3,8 +3,6 @@
 // that the others sent, and what nobody sent stays.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "tests/mpi/reference_line.hpp"
 #include "tests/refusal.hpp"
 
@@ -82,9 +80,7 @@ constexpr std::array<std::int64_t, 5> pieces{0, 1, 7, 1009, 300007};
 class EveryExchange : public testing::TestWithParam<TransportKind> {};
 
 TEST_P(EveryExchange, BringsWhatTheOthersSent) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(GetParam());
-  auto& [channels, channel] = all;
+  auto [channels, channel, ranks] = OneLine(GetParam());
   for (CollectiveKind kind : moving()) {
     for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int32}) {
       for (std::int64_t piece : pieces) {
@@ -103,9 +99,7 @@ TEST_P(EveryExchange, BringsWhatTheOthersSent) {
 
 // Several under way at once, kinds by turns: each ends as it would alone.
 TEST_P(EveryExchange, FollowOneAnother) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(GetParam());
-  auto& [channels, channel] = all;
+  auto [channels, channel, ranks] = OneLine(GetParam());
   std::vector<Moved> trials;
   trials.reserve(12);
   std::vector<Trial> sums;
@@ -133,10 +127,8 @@ INSTANTIATE_TEST_SUITE_P(By, EveryExchange,
 
 // Every transport is right, and so a candidate.
 TEST(ChosenExchange, HasAllCandidates) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  auto [channels, channel, ranks] = OneLine(TransportKind::automatic);
   if (ranks == 1) GTEST_SKIP() << "one member chooses nothing";
-  OneLine all(TransportKind::automatic);
-  auto& [channels, channel] = all;
   for (CollectiveKind kind : moving()) {
     Moved trial(kind, Precision::fp32, 1009, ranks, channel.position());
     channel.prepare({trial.call});
@@ -147,10 +139,8 @@ TEST(ChosenExchange, HasAllCandidates) {
 }
 
 TEST(ExchangeOperands, AreRefusedWhereTheyDoNotFit) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
+  auto [channels, channel, ranks] = OneLine(TransportKind::ring);
   if (ranks == 1) GTEST_SKIP() << "one member has one part";
-  OneLine all(TransportKind::ring);
-  auto& [channels, channel] = all;
   const auto refused = [&](CollectiveCall call, std::int64_t send, std::int64_t receive) {
     Buffer from(send, Precision::fp32), to(receive, Precision::fp32);
     call.send = from.tensor();

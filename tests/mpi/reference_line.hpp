@@ -142,6 +142,7 @@ struct OneLine {
       : channels({size_of(MPI_COMM_WORLD), 1, 1, 1}, made_up_channels(), transport, mode, memory) {}
   Channels channels;
   Communicator& channel = channels[{Axis::x, ""}];
+  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
 };
 
 }  // namespace fourfold::tests

@@ -39,9 +39,7 @@ TEST(Refusal, WordsThatNameNoTransport) {
 }
 
 TEST(Refusal, OperandsThatDoNotFit) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(TransportKind::ring);
-  auto& [channels, channel] = all;
+  auto [channels, channel, ranks] = OneLine(TransportKind::ring);
   Buffer whole(10 * ranks, Precision::fp32);
   Buffer piece(9, Precision::fp32);
   Buffer halves(10 * ranks, Precision::bf16);

@@ -23,9 +23,7 @@ std::int64_t sent_by(CollectiveKind kind, std::int64_t elements, std::int64_t me
 }
 
 TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(TransportKind::ring);
-  Communicator& channel = all.channel;
+  auto [channels, channel, ranks] = OneLine(TransportKind::ring);
   for (std::int64_t elements : {std::int64_t{0}, std::int64_t{1}, ranks - 1, ranks, ranks + 1,
                                 std::int64_t{1009}, 100000 * ranks}) {
     for (CollectiveKind kind : reducing_kinds) {
@@ -52,9 +50,7 @@ TEST(Traffic, ARingSendsExactlyWhatTheFormulaSays) {
 
 // With few segments a round, receives are posted rounds ahead: never into what is yet to be sent.
 TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(TransportKind::ring);
-  Communicator& channel = all.channel;
+  auto [channels, channel, ranks] = OneLine(TransportKind::ring);
   reset_mpi_traffic();
 
   for (CollectiveKind kind : reducing_kinds) {
@@ -69,9 +65,7 @@ TEST(Traffic, ARingReceivesIntoNothingThatASendUses) {
 }
 
 TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(TransportKind::library);
-  Communicator& channel = all.channel;
+  auto [channels, channel, ranks] = OneLine(TransportKind::library);
   for (CollectiveKind kind : reducing_kinds) {
     Trial trial(kind, Owed::sum, Precision::bf16, 1009, ranks, channel.position());
     reset_mpi_traffic();
@@ -89,9 +83,7 @@ TEST(Traffic, TheLibraryIsHandedEachBufferOnce) {
 }
 
 TEST(Traffic, AWindowHandsMpiNothing) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
-  OneLine all(TransportKind::window);
-  Communicator& channel = all.channel;
+  auto [channels, channel, ranks] = OneLine(TransportKind::window);
   Trial trial(CollectiveKind::all_reduce, Owed::sum, Precision::fp32, 1009, ranks,
               channel.position());
   reset_mpi_traffic();
@@ -131,10 +123,8 @@ std::int64_t moved_by(CollectiveKind kind, std::int64_t elements, std::int64_t m
 }
 
 TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory;
-  OneLine all(TransportKind::ring, ProgressMode::none, memory);
-  auto& [channels, channel] = all;
+  auto [channels, channel, ranks] = OneLine(TransportKind::ring, ProgressMode::none, memory);
   for (std::int64_t elements :
        {std::int64_t{0}, std::int64_t{1}, ranks + 1, std::int64_t{1009}, std::int64_t{600011}}) {
     for (CollectiveKind kind : reducing_kinds) {
@@ -156,10 +146,8 @@ TEST(Staging, OfRingsIsWhatTheySendAndReceive) {
 }
 
 TEST(Staging, OfTheLibraryIsEveryOperandOnce) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory;
-  OneLine all(TransportKind::library, ProgressMode::none, memory);
-  auto& [channels, channel] = all;
+  auto [channels, channel, ranks] = OneLine(TransportKind::library, ProgressMode::none, memory);
   constexpr std::int64_t elements = 1009;
   for (CollectiveKind kind : reducing_kinds) {
     const Trial trial(kind, Owed::max, Precision::bf16, elements, ranks, channel.position());
@@ -177,11 +165,9 @@ TEST(Staging, OfTheLibraryIsEveryOperandOnce) {
 
 // MPI gets the device's addresses, and only when the device is through with them.
 TEST(Staging, IsNotNeededWhereMpiReachesTheDevice) {
-  const std::int64_t ranks = size_of(MPI_COMM_WORLD);
   ApartMemory memory(MemoryReach::mpi);
   for (TransportKind transport : {TransportKind::ring, TransportKind::library}) {
-    OneLine all(transport, ProgressMode::none, memory);
-    auto& [channels, channel] = all;
+    auto [channels, channel, ranks] = OneLine(transport, ProgressMode::none, memory);
     for (CollectiveKind kind : reducing_kinds) {
       const Trial trial(kind, Owed::max, Precision::fp32, 1009, ranks, channel.position());
       OnDevice operands(memory, trial);
