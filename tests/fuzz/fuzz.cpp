@@ -19,7 +19,6 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -44,6 +43,7 @@
 #include "support/whole_file.hpp"
 #include "tests/fuzz/feed_system.hpp"
 #include "tests/fuzz/mutate.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -107,88 +107,65 @@ CheckpointRecord some_checkpoint() {
   return record;
 }
 
-Point some_point() {
-  Point point;
-  point.platform = "frontier";
-  point.model = read_model("gpt-5b");
-  point.grid = ProcessGrid(2, 2, 2, 2);
-  point.global_batch = 64;
-  return point;
-}
-
 std::vector<Reader> readers() {
   const std::vector<std::string> runs = contents("scaling/validation/sets", ".csv");
   const std::string head = safetensors_head({{"a", 2, 3, 0}, {"b", 4, 1, 6}}, {{"format", "x"}});
-  return {
-      {"platforms", ".toml", contents("platforms/machines", ".toml"),
-       [](const std::string& path) { read_platform(path); }},
-      {"software", ".toml", contents("software", ".toml"),
-       [](const std::string& path) { read_software(path); }},
-      {"systems", ".toml", contents("systems", ".toml"),
-       [](const std::string& path) { feed_system(path); }},
-      {"models", ".toml", {model_template()}, [](const std::string& path) { read_model(path); }},
-      {"campaigns", ".toml", contents("scaling/campaigns", ".toml"),
-       [](const std::string& path) { read_toml(path); }},
-      {"published rows", ".csv", contents("scaling/campaigns", ".csv"),
-       [](const std::string& path) { read_published(path); }},
-      {"measured runs", ".csv", runs, [](const std::string& path) { CellTable table(path); }},
-      {"placements",
-       ".txt",
-       {"0\n1\n2 # a node\n\n7\n"},
-       [](const std::string& path) { read_placement_list(path, "node", 1000); }},
-      {"points",
-       ".json",
-       {to_json(some_point())},
-       [](const std::string& path) { point_from_json(read_whole_file(path)); }},
-      {"checkpoints",
-       ".json",
-       {text_of(some_checkpoint())},
-       [](const std::string& path) { parse_checkpoint_record(read_whole_file(path)); }},
-      {"heads of checkpoints",
-       ".safetensors",
-       {head},
-       [](const std::string& path) {
-         const std::string text = read_whole_file(path);
-         const auto bytes = static_cast<std::int64_t>(text.size());
-         if (safetensors_head_bytes(text.substr(0, 8), bytes + 40) <= bytes) {
-           parse_safetensors_head(text, 40);
-         }
-       }},
-      {"configs",
-       ".json",
-       {config_of(read_model("gpt2-124m")).dump(1), config_of(read_model("llama3.1-8b")).dump(1)},
-       [](const std::string& path) {
-         model_of_config(parse_json(read_text_file(path), "it"), "fuzzed");
-       }},
-      {"documents",
-       ".jsonl",
-       {"{\"prompt\": \"a\", \"completion\": \"b\"}\n{\"completion\": \"c\"}\n"},
-       [](const std::string& path) {
-         const WordStream words({path}, {0.0, 1.0});
-       }},
-      {"logs of collectives",
-       ".log",
-       {collective_log_seed},
-       [](const std::string& path) { read_collective_log(path, {}); }},
-      {"measurements",
-       ".jsonl",
-       {measurements_seed},
-       [](const std::string& path) { read_measured(path); }},
-      {"logs of runs", ".jsonl", {run_log_seed}, [](const std::string& path) { loss_table(path); }},
-      {"studies of memorisation", ".toml", contents("scaling/campaigns", ".toml"),
-       [](const std::string& path) { read_memorisation(read_toml(path), path); }},
-      {"shards",
-       ".bin",
-       {shard()},
-       [](const std::string& path) {
-         const WordStream words({path}, {0.0, 1.0});
-         std::vector<std::int32_t> read;
-         words.read(0, words.words(), 50'257, read);
-       }},
-      {"grids",
-       ".txt",
-       {"2x2x2x2", "x=4,data=2,pipe=8", "tp=8,pp=2,dp=4"},
-       [](const std::string& path) { ProcessGrid::parse(read_whole_file(path)); }}};
+  std::vector<Reader> all;
+  const auto add = [&](const std::string& name, const std::string& ending,
+                       const std::vector<std::string>& seeds,
+                       const std::function<void(const std::string& path)>& feed) {
+    all.push_back({name, ending, seeds, feed});
+  };
+  add("platforms", ".toml", contents("platforms/machines", ".toml"),
+      [](const std::string& path) { read_platform(path); });
+  add("software", ".toml", contents("software", ".toml"),
+      [](const std::string& path) { read_software(path); });
+  add("systems", ".toml", contents("systems", ".toml"),
+      [](const std::string& path) { feed_system(path); });
+  add("models", ".toml", {model_template()}, [](const std::string& path) { read_model(path); });
+  add("campaigns", ".toml", contents("scaling/campaigns", ".toml"),
+      [](const std::string& path) { read_toml(path); });
+  add("published rows", ".csv", contents("scaling/campaigns", ".csv"),
+      [](const std::string& path) { read_published(path); });
+  add("measured runs", ".csv", runs, [](const std::string& path) { CellTable table(path); });
+  add("placements", ".txt", {"0\n1\n2 # a node\n\n7\n"},
+      [](const std::string& path) { read_placement_list(path, "node", 1000); });
+  add("points", ".json", {to_json(some_point())},
+      [](const std::string& path) { point_from_json(read_whole_file(path)); });
+  add("checkpoints", ".json", {text_of(some_checkpoint())},
+      [](const std::string& path) { parse_checkpoint_record(read_whole_file(path)); });
+  add("heads of checkpoints", ".safetensors", {head}, [](const std::string& path) {
+    const std::string text = read_whole_file(path);
+    const auto bytes = static_cast<std::int64_t>(text.size());
+    if (safetensors_head_bytes(text.substr(0, 8), bytes + 40) <= bytes) {
+      parse_safetensors_head(text, 40);
+    }
+  });
+  add("configs", ".json",
+      {config_of(read_model("gpt2-124m")).dump(1), config_of(read_model("llama3.1-8b")).dump(1)},
+      [](const std::string& path) {
+        model_of_config(parse_json(read_text_file(path), "it"), "fuzzed");
+      });
+  add("documents", ".jsonl",
+      {"{\"prompt\": \"a\", \"completion\": \"b\"}\n{\"completion\": \"c\"}\n"},
+      [](const std::string& path) {
+        const WordStream words({path}, {0.0, 1.0});
+      });
+  add("logs of collectives", ".log", {collective_log_seed},
+      [](const std::string& path) { read_collective_log(path, {}); });
+  add("measurements", ".jsonl", {measurements_seed},
+      [](const std::string& path) { read_measured(path); });
+  add("logs of runs", ".jsonl", {run_log_seed}, [](const std::string& path) { loss_table(path); });
+  add("studies of memorisation", ".toml", contents("scaling/campaigns", ".toml"),
+      [](const std::string& path) { read_memorisation(read_toml(path), path); });
+  add("shards", ".bin", {shard()}, [](const std::string& path) {
+    const WordStream words({path}, {0.0, 1.0});
+    std::vector<std::int32_t> read;
+    words.read(0, words.words(), 50'257, read);
+  });
+  add("grids", ".txt", {"2x2x2x2", "x=4,data=2,pipe=8", "tp=8,pp=2,dp=4"},
+      [](const std::string& path) { ProcessGrid::parse(read_whole_file(path)); });
+  return all;
 }
 
 // What no person is to read.

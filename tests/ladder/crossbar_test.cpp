@@ -7,6 +7,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/ladder/points.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -15,12 +16,7 @@ namespace {
 Point drawn_on(const std::string& platform, std::int64_t number) {
   const DrawnStep step = drawn_step(number, 64);
   const Draw draw(number, 0);
-  Point point;
-  point.platform = platform;
-  point.model = step.model;
-  point.grid = step.grid;
-  point.global_batch = step.batch;
-  point.options = step.options;
+  Point point = made_up_point(platform, step.model, step.grid, step.batch, step.options);
   point.options.offload_bucket = 0;  // there is no link to the host
   point.options.overlap.across_blocks = !draw.often("across", 30);
   point.options.data_bucket = draw.of<std::int64_t>("data bucket", {0, 0, 5000, 4'000'000});

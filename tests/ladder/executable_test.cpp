@@ -20,6 +20,7 @@
 #include "sim/replay/listing.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/paths.hpp"
+#include "tests/points.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
@@ -30,13 +31,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 Point point_on(const std::string& platform) {
-  Point point;
-  point.platform = platform;
-  point.model = {"tiny", 12, 1024, 8, 256, 4096};
-  point.grid = ProcessGrid(2, 1, 2, 2);
-  point.options.micro_batches = 4;
-  point.global_batch = 32;
-  return point;
+  return made_up_point(platform, {"tiny", 12, 1024, 8, 256, 4096}, ProcessGrid(2, 1, 2, 2), 32,
+                       with_micro_batches(4));
 }
 
 struct Said {

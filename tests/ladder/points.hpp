@@ -7,6 +7,7 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/question/point.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 
@@ -15,10 +16,7 @@ inline Model short_model() {
 }
 
 inline Point point_on(const std::string& platform, const Model& model, const ProcessGrid& grid) {
-  Point point;
-  point.platform = platform;
-  point.model = model;
-  point.grid = grid;
+  Point point = made_up_point(platform, model, grid);
   // Two sequences for every rank along z and data, whatever the grid.
   point.global_batch = 2 * grid.extent(Axis::z) * grid.extent(Axis::data);
   return point;

@@ -17,19 +17,16 @@
 #include "sim/explain/timeline.hpp"
 #include "sim/explain/trace.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/points.hpp"
 #include "tests/sim/spans.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 Point point_of(const ProcessGrid& grid, std::int64_t layers, const StepOptions& options) {
-  Point point;
-  point.platform = "crossbar";
-  point.model = {"tiny", layers, 1024, 8, 256, 4096};
-  point.grid = grid;
-  point.options = options;
-  point.global_batch = 2 * options.micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
-  return point;
+  return made_up_point("crossbar", {"tiny", layers, 1024, 8, 256, 4096}, grid,
+                       2 * options.micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data),
+                       options);
 }
 
 struct Job {
@@ -176,9 +173,7 @@ TEST(Timelines, NameTheLayersOfEveryRoundOfAnInterleavedOrder) {
 // Which of a loop's repetitions a sampled timeline writes: the first two, a middle one, the last
 // two.
 TEST(CutLogs, SampledTimelinesWriteTheFirstTheMiddleAndTheLast) {
-  StepOptions options;
-  options.micro_batches = 9;
-  const Job job(point_of({2, 2, 2, 2}, 14, options));
+  const Job job(point_of({2, 2, 2, 2}, 14, with_micro_batches(9)));
   const ReplayDetail whole = detail_of(job, ReplayExtent::full);
   std::map<std::string, std::set<std::int64_t>> layers;
   std::set<std::int64_t> micro_batches;
@@ -200,9 +195,7 @@ TEST(CutLogs, SampledTimelinesWriteTheFirstTheMiddleAndTheLast) {
 
 // Event by event, what a trace says of each span, on devices of which only one is cut.
 TEST(CutLogs, TracesSayOfEverySpanWhatItIs) {
-  StepOptions options;
-  options.micro_batches = 9;
-  const Job job(point_of({2, 2, 2, 2}, 14, options));
+  const Job job(point_of({2, 2, 2, 2}, 14, with_micro_batches(9)));
   const ReplayDetail whole = detail_of(job, ReplayExtent::full);
   const ReplayDetail cut = detail_of(job, ReplayExtent::extrapolated);
   const std::vector<TracedDevice> devices{{4, "whole", spans_of(job, whole, 0, Repeated::all)},

@@ -10,6 +10,7 @@
 #include "sim/explain/ideal.hpp"
 #include "sim/question/replay_detail.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/points.hpp"
 #include "tests/sim/programs.hpp"
 #include "tests/sim/spans.hpp"
 
@@ -17,13 +18,8 @@ namespace fourfold::tests {
 namespace {
 
 Point tiny(const std::string& platform, const ProcessGrid& grid, std::int64_t layers = 4) {
-  Point point;
-  point.platform = platform;
-  point.model = {"tiny", layers, 1024, 8, 256, 4096};
-  point.grid = grid;
-  point.global_batch = 64;
-  point.options.micro_batches = 4;
-  return point;
+  return made_up_point(platform, {"tiny", layers, 1024, 8, 256, 4096}, grid, 64,
+                       with_micro_batches(4));
 }
 
 struct Case {

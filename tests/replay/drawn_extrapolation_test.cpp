@@ -8,6 +8,7 @@
 #include "sim/replay/extrapolation.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/drawn_steps.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -47,13 +48,7 @@ void expect_equal(const Outcome& extended, const Outcome& whole, const std::stri
 }
 
 Point point_of(const DrawnStep& step, const Platform& platform) {
-  Point point;
-  point.platform = platform.name;
-  point.model = step.model;
-  point.grid = step.grid;
-  point.global_batch = step.batch;
-  point.options = step.options;
-  return point;
+  return made_up_point(platform.name, step.model, step.grid, step.batch, step.options);
 }
 
 // Every third one with a slow device, for which the others wait where its replica meets theirs.

@@ -10,6 +10,7 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/points.hpp"
 #include "tests/replay/programs.hpp"
 
 namespace fourfold::tests {
@@ -37,12 +38,8 @@ Platform narrow_dragonfly(const std::string& name) {
 }
 
 Point two_layers(const ProcessGrid& grid) {
-  Point point;
-  point.platform = "frontier";
-  point.model = {"gpt-two-layers", 2, 7680, 120, 2048, 51'200};
-  point.grid = grid;
-  point.global_batch = 2 * grid.extent(Axis::z) * grid.extent(Axis::data);
-  return point;
+  return made_up_point("frontier", {"gpt-two-layers", 2, 7680, 120, 2048, 51'200}, grid,
+                       2 * grid.extent(Axis::z) * grid.extent(Axis::data));
 }
 
 double seconds(const Point& point, const Platform& platform, ReplayOptions options,

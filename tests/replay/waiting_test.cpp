@@ -9,6 +9,7 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/points.hpp"
 #include "tests/replay/programs.hpp"
 
 namespace fourfold::tests {
@@ -185,12 +186,8 @@ TEST(Waits, RememberWhenACollectiveEndedHoweverFarBackItIs) {
 // Of more stages than are logged those that lie evenly between the first and the last.
 TEST(Logs, OfManyStagesAreOfThirtyTwo) {
   for (std::int64_t stages : {2, 31, 32, 33, 40, 64}) {
-    Point point;
-    point.platform = "crossbar";
-    point.model = {"thin", stages, 48, 12, 8, 96};
-    point.grid = ProcessGrid(2, 1, 1, 1, stages);
-    point.options.micro_batches = 2;
-    point.global_batch = 2;
+    const Point point = made_up_point("crossbar", {"thin", stages, 48, 12, 8, 96},
+                                      ProcessGrid(2, 1, 1, 1, stages), 2, with_micro_batches(2));
     ReplayOptions options;
     options.detail = DetailWanted::timeline;
     std::set<std::int64_t> expected{0, stages, 2 * stages - 1};  // ends and middle

@@ -47,6 +47,7 @@
 #include "support/whole_file.hpp"
 #include "tests/golden.hpp"
 #include "tests/machines.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/edited_table.hpp"
 #include "tests/scaling/made_up_record.hpp"
@@ -272,15 +273,6 @@ std::vector<Kind> campaigns() {
   return kinds;
 }
 
-Point made_up_point() {
-  Point point;
-  point.platform = "frontier";
-  point.model = read_model("gpt-5b");
-  point.grid = ProcessGrid(2, 2, 2, 2);
-  point.global_batch = 64;
-  return point;
-}
-
 // What people write is read whatever system wrote it: with a byte order mark and carriage returns.
 void expect_sentences(const edits::EditedReader& reader) {
   const std::string good = reader.text(reader.good);
@@ -375,7 +367,7 @@ TEST_F(DrawnEdits, OfSingleEntriesAreRefusedByNameOrChangeWhatIsRead) {
   }
   const std::string optional = "left out .*/(options|what_ifs|scales)(/.*)?";
   expect_sound({"",
-                Tree::parse(to_json(made_up_point())),
+                Tree::parse(to_json(some_point())),
                 [](const Tree& file) { return to_json(point_from_json(file.dump())); },
                 {optional, "empty /(model/name|platform)", "with a strange key /scales"},
                 {"left out .*"}},
@@ -551,7 +543,7 @@ TEST_F(DrawnEdits, OfLogs) {
 }
 
 TEST_F(DrawnEdits, OfRecordsAndPoints) {
-  Point point = made_up_point();
+  Point point = some_point();
   point.what_ifs.jitter_percent = 2.0;
   expect_of_json("point", to_json(point), [](const std::string& text) { point_from_json(text); });
   const Record record = made_up_record();

@@ -15,6 +15,7 @@
 #include "scaling/bars/error_bar_json.hpp"
 #include "scaling/validation/leave_out.hpp"
 #include "tests/golden.hpp"
+#include "tests/points.hpp"
 #include "tests/scaling/drawn_residuals.hpp"
 
 namespace fourfold::tests {
@@ -180,12 +181,8 @@ TEST(ErrorBars, AreWidenedByUnconfirmedNumbers) {
 }
 
 TEST(ErrorBars, OfManyMicroBatchesAreWidenedAsThoseOfFew) {
-  Point point;
-  point.platform = "selene";
-  point.model = {"of 16 layers", 16, 4096, 32, 2048, 51200};
-  point.grid = ProcessGrid(8, 1, 1, 2, 4);
-  point.global_batch = 512;
-  point.options.micro_batches = 256;
+  const Point point = made_up_point("selene", {"of 16 layers", 16, 4096, 32, 2048, 51200},
+                                    ProcessGrid(8, 1, 1, 2, 4), 512, with_micro_batches(256));
   const Platform platform = read_platform(point.platform);
 
   const ErrorBar bar = error_bar(point).value();

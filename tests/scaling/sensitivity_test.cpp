@@ -11,6 +11,7 @@
 #include "scaling/find/needed_factor.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/machines.hpp"
+#include "tests/points.hpp"
 #include "tests/scaling/small_questions.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
@@ -31,12 +32,9 @@ TEST(Sensitivity, OfEveryFactIsThatOfTheMachineWithTheOtherNumber) {
   }
   text += "\n[operation]\nnode_power_W = { value = 1, source = \"a\", unconfirmed = true }\n";
   const TemporaryFolder folder;
-  Point point;
-  point.platform = folder.file("open.toml");
+  Point point =
+      made_up_point(folder.file("open.toml"), {"small", 4, 1024, 8, 512, 4096}, {2, 1, 2, 6}, 24);
   write_content(point.platform, text);
-  point.model = {"small", 4, 1024, 8, 512, 4096};
-  point.grid = {2, 1, 2, 6};
-  point.global_batch = 24;
   point.options.overlap = {false, false, false, false, false, false};
   point.scales["processor.memory_bandwidth_GBps"] = 0.5;
   const Platform platform = read_platform(point.platform, point.scales);
@@ -108,11 +106,8 @@ TEST(SensitivityTable, HasALineForEachEffect) {
 
 // What is twice as fast has half of a latency and twice of a rate.
 TEST(Limits, AreOfWhatIsTwiceAsFast) {
-  Point point;
-  point.platform = "perlmutter";
-  point.model = {"small", 4, 256, 8, 64, 512};
-  point.grid = ProcessGrid(4, 1, 2, 1);
-  point.global_batch = 8;
+  const Point point =
+      made_up_point("perlmutter", {"small", 4, 256, 8, 64, 512}, ProcessGrid(4, 1, 2, 1), 8);
   const Platform platform = read_platform(point.platform);
   const Varied varied(point, platform);
   bool latency = false;

@@ -17,6 +17,7 @@
 #include "schedule/models/parameter_count.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/paths.hpp"
+#include "tests/points.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 #include "tests/schedule/steps.hpp"
@@ -79,12 +80,9 @@ TEST(Systems, HaveTheBytesOfStateThatTheirMemoryHas) {
     const auto extent = [&](Axis axis) {
       return system.rule(axis).allowed == AxisExtents::any ? 4 : 1;
     };
-    Point point;
-    point.platform = "frontier";
+    Point point = made_up_point("frontier", {"small", 48, 48, 12, 8, 96},
+                                ProcessGrid(1, 1, extent(Axis::z), extent(Axis::data)), 256);
     point.software = system.software == "machine" ? "" : system.software;
-    point.model = {"small", 48, 48, 12, 8, 96};
-    point.grid = ProcessGrid(1, 1, extent(Axis::z), extent(Axis::data));
-    point.global_batch = 256;
     StepOptions& options = point.options = variants(system, {}).front();
     options.order = PipelineOrder::one_f_one_b;
     options.chunks = 1;

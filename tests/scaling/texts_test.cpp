@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -18,6 +17,7 @@
 #include "scaling/text/what_if_text.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "tests/golden.hpp"
+#include "tests/points.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/said_entries.hpp"
 
@@ -244,13 +244,8 @@ TEST(Texts, OfADetailSayWhoWaitsIfAnybodyDoes) {
 }
 
 Point small_point(const std::string& platform, const ProcessGrid& grid) {
-  Point point;
-  point.platform = platform;
-  point.model = {"gpt-tiny", 5, 1024, 8, 256, 4096};
-  point.grid = grid;
-  point.global_batch = 96;
-  point.options.micro_batches = 6;
-  return point;
+  return made_up_point(platform, {"gpt-tiny", 5, 1024, 8, 256, 4096}, grid, 96,
+                       with_micro_batches(6));
 }
 
 double number(const nlohmann::json& value) {

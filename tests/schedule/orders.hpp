@@ -1,5 +1,7 @@
-// Options of steps that differ in their order, for tests of orders and of their pictures.
+// Options of steps that are the usual ones but for their micro-batches, or for their order, too.
 #pragma once
+
+#include <cstdint>
 
 #include "schedule/program/step_options.hpp"
 
@@ -10,6 +12,12 @@ inline StepOptions with(PipelineOrder order, std::int64_t micro_batches, std::in
   options.order = order;
   options.micro_batches = micro_batches;
   options.chunks = chunks;
+  return options;
+}
+
+inline StepOptions with_micro_batches(std::int64_t count) {
+  StepOptions options;
+  options.micro_batches = count;
   return options;
 }
 

@@ -20,19 +20,15 @@
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/machines.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 Point job(const std::string& machine, const ProcessGrid& grid) {
-  Point point;
-  point.platform = path_of_machine(machine);
-  point.model = {"small", 4, 768, 12, 256, 5003};
-  point.grid = grid;
-  point.global_batch = 64;
-  point.options.micro_batches = 1;
-  return point;
+  return made_up_point(path_of_machine(machine), {"small", 4, 768, 12, 256, 5003}, grid, 64,
+                       with_micro_batches(1));
 }
 
 // One device; a node, or a part of one; over nodes by x, y, z, data and pipe alone.

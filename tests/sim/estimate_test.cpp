@@ -10,6 +10,7 @@
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "tests/drawn_points.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 #include "tests/sim/programs.hpp"
 
@@ -48,12 +49,7 @@ TEST(Estimate, OfLoopsIsThatOfTheProgramWrittenOut) {
 
 Point point_of(const std::string& platform, const std::string& model, const ProcessGrid& grid,
                std::int64_t micro_batches) {
-  Point point;
-  point.platform = platform;
-  point.model = read_model(model);
-  point.grid = grid;
-  point.options.micro_batches = micro_batches;
-  return point;
+  return made_up_point(platform, read_model(model), grid, 8192, with_micro_batches(micro_batches));
 }
 
 // Of drawn steps, with windows from one block to more than there are in the step.
@@ -96,12 +92,8 @@ TEST(Estimate, StagesBelowOneLeafDoNotFeelItsLinksUp) {
   const Platform wide = read_platform("selene");
   Platform narrow = wide;
   std::get<FatTreeNetwork>(narrow.network).tiers.front().oversubscription = 1000.0;
-  Point point;
-  point.platform = "selene";
-  point.model = {"deep", 6, 1024, 8, 512, 512};
-  point.grid = ProcessGrid(8, 1, 1, 1, 3);
-  point.options.micro_batches = 6;
-  point.global_batch = 6;
+  const Point point = made_up_point("selene", {"deep", 6, 1024, 8, 512, 512},
+                                    ProcessGrid(8, 1, 1, 1, 3), 6, with_micro_batches(6));
 
   EXPECT_EQ(estimate_step(point, narrow).outcome.total, estimate_step(point, wide).outcome.total);
 }

@@ -13,6 +13,7 @@
 #include "sim/cost/lower.hpp"
 #include "sim/explain/explanation.hpp"
 #include "sim/explain/timeline.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 #include "tests/schedule/orders.hpp"
 
@@ -20,13 +21,9 @@ namespace fourfold::tests {
 namespace {
 
 Point point_of(const ProcessGrid& grid, const StepOptions& options) {
-  Point point;
-  point.platform = "crossbar";
-  point.model = {"tiny", 7, 1024, 8, 256, 4096};
-  point.grid = grid;
-  point.options = options;
-  point.global_batch = 2 * options.micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data);
-  return point;
+  return made_up_point("crossbar", {"tiny", 7, 1024, 8, 256, 4096}, grid,
+                       2 * options.micro_batches * grid.extent(Axis::z) * grid.extent(Axis::data),
+                       options);
 }
 
 std::vector<Point> points() {

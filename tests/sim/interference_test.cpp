@@ -11,6 +11,7 @@
 #include "schedule/models/model_file.hpp"
 #include "sim/cost/protocol.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/points.hpp"
 #include "tests/sim/programs.hpp"
 
 namespace fourfold::tests {
@@ -126,11 +127,8 @@ TEST(Interference, ChargedStaticallyIsNearRatesThatChangeOnAWholeStep) {
   for (const char* machine : {"perlmutter", "frontier"}) {
     for (const ProcessGrid grid :
          {ProcessGrid(1, 1, 128, 8), ProcessGrid(2, 2, 32, 8), ProcessGrid(4, 1, 64, 4)}) {
-      Point point;
-      point.platform = machine;
-      point.model = {"gpt-10b", 32, 5120, 40, 2048, 51200};
-      point.global_batch = 8192;
-      point.grid = grid;
+      const Point point =
+          made_up_point(machine, {"gpt-10b", 32, 5120, 40, 2048, 51200}, grid, 8192);
       const TimedProgram program = lower(point, read_platform(machine));
 
       const double charged = estimate_step(program).total.value;
@@ -196,11 +194,7 @@ TEST(MeasuredOverNodes, TakeAsLongAHopAtOnePieceWhateverTheLength) {
 // kernels slow it more.)
 TEST(Interference, MakesNoStepSlowerOnFasterNics) {
   for (const ProcessGrid grid : {ProcessGrid(2, 1, 128, 32), ProcessGrid(1, 1, 256, 32)}) {
-    Point point;
-    point.platform = "frontier";
-    point.model = read_model("gpt-80b");
-    point.global_batch = 8192;
-    point.grid = grid;
+    const Point point = made_up_point("frontier", read_model("gpt-80b"), grid, 8192);
     double before = std::numeric_limits<double>::infinity();
     for (const double factor : {0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 64.0}) {
       const double seconds =

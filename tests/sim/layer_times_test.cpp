@@ -8,6 +8,7 @@
 #include "sim/cost/kernel_time.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/timeline.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -31,12 +32,8 @@ constexpr Row rows[]{{"baseline", Recompute::none, false, {7.7, 11.9}},
 // Unfused attention, tensor parallelism over the node, a micro-batch of 4 sequences.
 Layer layer_of(const std::string& software, Recompute recompute, bool sequence_parallel) {
   const Platform platform = read_platform("selene", {}, software);
-  Point point;
-  point.platform = "selene";
+  Point point = made_up_point("selene", read_model("gpt-22b-selene"), ProcessGrid(8, 1, 1, 1), 4);
   point.software = software;
-  point.model = read_model("gpt-22b-selene");
-  point.grid = ProcessGrid(8, 1, 1, 1);
-  point.global_batch = 4;
   point.options.attention = AttentionKernel::unfused;
   point.options.recompute = recompute;
   point.options.sequence_parallel = sequence_parallel;

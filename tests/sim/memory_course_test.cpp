@@ -10,6 +10,7 @@
 
 #include "tests/drawn_points.hpp"
 #include "tests/platforms/platform_files.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -70,14 +71,8 @@ std::vector<double> sums_of(const MemorySeries& series) {
 
 // A pipeline of two stages, or none, in any order that takes eight micro-batches.
 Point drawn_order(std::int64_t stages, PipelineOrder order) {
-  Point point;
-  point.platform = "crossbar";
-  point.model = {"small", 4, 64, 8, 32, 512};
-  point.grid = ProcessGrid(2, 1, 2, 1, stages);
-  point.options.order = order;
-  point.options.micro_batches = 8;
-  point.global_batch = 32;
-  return point;
+  return made_up_point("crossbar", {"small", 4, 64, 8, 32, 512}, ProcessGrid(2, 1, 2, 1, stages),
+                       32, with(order, 8));
 }
 
 TEST(EstimatedMemory, HasWhatASoftwareAlwaysKeepsAtEveryMoment) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/platforms/platform_files.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -14,11 +15,8 @@ namespace {
 constexpr std::int64_t sequences = 64;
 
 Point pipelined(const std::string& grid, bool sequence_parallel = false) {
-  Point point;
-  point.platform = "crossbar";
-  point.model = {"wide", 8, 64, 8, 32, 512};
-  point.grid = ProcessGrid::parse(grid);
-  point.global_batch = sequences;
+  Point point =
+      made_up_point("crossbar", {"wide", 8, 64, 8, 32, 512}, ProcessGrid::parse(grid), sequences);
   point.options.sequence_parallel = sequence_parallel;
   return point;
 }

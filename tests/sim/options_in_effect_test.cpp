@@ -17,6 +17,7 @@
 #include "schedule/models/vocabulary.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "tests/drawn_points.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold::tests {
@@ -184,11 +185,8 @@ TEST(OffloadActivations, NeedALinkToTheHost) {
 }
 
 Point on_h100(std::int64_t micro_batches) {
-  Point point;
-  point.platform = "dgx-h100";
-  point.model = {"wide", 8, 8192, 64, 2048, 51'200};
-  point.grid = ProcessGrid(4, 1, 1, 4);
-  point.global_batch = 4 * micro_batches;
+  Point point = made_up_point("dgx-h100", {"wide", 8, 8192, 64, 2048, 51'200},
+                              ProcessGrid(4, 1, 1, 4), 4 * micro_batches);
   point.options.micro_batches = micro_batches;
   point.options.recompute = Recompute::none;
   return point;
@@ -269,11 +267,8 @@ constexpr ProductPrecision narrow[]{ProductPrecision::fp8_delayed, ProductPrecis
 
 // Eight layers on 16 devices of two nodes, tokens cut by x between blocks.
 Point wide(ProductPrecision products) {
-  Point point;
-  point.platform = "dgx-b200";
-  point.model = {"wide", 8, 8192, 64, 4096, 51'200};
-  point.grid = ProcessGrid(4, 1, 2, 2);
-  point.global_batch = 16;
+  Point point =
+      made_up_point("dgx-b200", {"wide", 8, 8192, 64, 4096, 51'200}, ProcessGrid(4, 1, 2, 2), 16);
   point.options.micro_batches = 4;
   point.options.recompute = Recompute::none;
   point.options.sequence_parallel = true;

@@ -10,6 +10,7 @@
 
 #include "schedule/order/step.hpp"
 #include "sim/estimate/estimate.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 #include "tests/schedule/orders.hpp"
 
@@ -87,12 +88,9 @@ TEST(OrderChart, WaitsAsTheClosedFormsSay) {
 }
 
 TEST(OrderChart, OfAPointEndsWhereTheEstimateHasDoneItsMicroBatches) {
-  Point point;
-  point.platform = "crossbar";
-  point.model = {"deep", 9, 3840, 120, 2048, 51'200};
-  point.grid = ProcessGrid(2, 1, 1, 2, 4);
-  point.options = with(PipelineOrder::zero_bubble, 8);
-  point.global_batch = 32;
+  const Point point =
+      made_up_point("crossbar", {"deep", 9, 3840, 120, 2048, 51'200}, ProcessGrid(2, 1, 1, 2, 4),
+                    32, with(PipelineOrder::zero_bubble, 8));
   const Platform platform = read_platform(point.platform);
 
   const OrderChart chart = chart_of(point, platform);

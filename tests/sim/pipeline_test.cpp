@@ -10,6 +10,7 @@
 #include "sim/cost/lower.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/pipeline_walk.hpp"
+#include "tests/points.hpp"
 #include "tests/refusal.hpp"
 
 namespace fourfold::tests {
@@ -133,15 +134,8 @@ TEST(Pipeline, OfZeroBubbleWithLongWeightGradientsIdlesUntilTheFirstGradient) {
 }
 
 Point interleaved() {
-  Point point;
-  point.platform = "frontier";
-  point.model = {"even", 32, 3840, 24, 2048, 51'200};
-  point.options.order = PipelineOrder::interleaved;
-  point.options.chunks = 2;
-  point.options.micro_batches = 32;
-  point.grid = ProcessGrid(2, 1, 2, 1, 8);
-  point.global_batch = 64;
-  return point;
+  return made_up_point("frontier", {"even", 32, 3840, 24, 2048, 51'200}, ProcessGrid(2, 1, 2, 1, 8),
+                       64, with(PipelineOrder::interleaved, 32, 2));
 }
 
 TEST(PipelineWalk, WalksLegsOnceWhereNothingIsUnderWayBetweenThem) {

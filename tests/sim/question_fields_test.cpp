@@ -16,6 +16,7 @@
 #include "tests/channels.hpp"
 #include "tests/drawn_points.hpp"
 #include "tests/edits.hpp"
+#include "tests/points.hpp"
 #include "tests/shapes.hpp"
 
 namespace fourfold::tests {
@@ -121,13 +122,9 @@ TEST(ReplayAnswerJson, EditedIsRefusedOrAnotherAnswer) {
 }
 
 Point distinct_point() {
-  Point point;
-  point.platform = "frontier";
+  Point point = made_up_point("frontier", {"mine", 3, 48, 12, 16, 96}, ProcessGrid(2, 1, 3, 4, 5),
+                              60, with_micro_batches(7));
   point.scales = {{"nodes", 0.5}, {"network.link_bandwidth_GBps", 2.0}};
-  point.model = {"mine", 3, 48, 12, 16, 96};
-  point.grid = ProcessGrid(2, 1, 3, 4, 5);
-  point.global_batch = 60;
-  point.options.micro_batches = 7;
   point.what_ifs.jitter_percent = 2.5;
   return point;
 }

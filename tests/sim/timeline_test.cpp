@@ -18,6 +18,7 @@
 #include "sim/estimate/estimate.hpp"
 #include "sim/explain/order_chart.hpp"
 #include "sim/explain/trace.hpp"
+#include "tests/points.hpp"
 #include "tests/schedule/orders.hpp"
 #include "tests/sim/spans.hpp"
 
@@ -27,13 +28,8 @@ namespace {
 constexpr std::int64_t micro_batches = 12;
 
 Point tiny(std::int64_t layers, const ProcessGrid& grid, const StepOptions& options) {
-  Point point;
-  point.platform = "crossbar";
-  point.model = {"tiny", layers, 1024, 8, 256, 4096};
-  point.grid = grid;
-  point.options = options;
-  point.global_batch = options.micro_batches * 2 * grid.extent(Axis::data);
-  return point;
+  return made_up_point("crossbar", {"tiny", layers, 1024, 8, 256, 4096}, grid,
+                       options.micro_batches * 2 * grid.extent(Axis::data), options);
 }
 
 Point plain(std::int64_t layers, std::int64_t micro_batches) {
