@@ -167,22 +167,17 @@ TEST(MarkedBlocks, AreListedByMemberRowByRow) {
   EXPECT_EQ(plan::marked_blocks({marks, 4, 1, false}), (Blocks{{0, 3, 5, 6}}));
 }
 
-TEST(MarkedBlocks, AreTheOnlyOnesWithNumbers) {
-  const Recorded what = routed(Fault::unmarked_rows);
+TEST(MarkedBlocks, AreTheOnlyOnesWithNumbersAndArriveWithTheirMarks) {
+  const auto said = [](Fault fault) {
+    const Recorded what = routed(fault);
+    return refusal<std::logic_error>([&] {
+      ShownValues(model, what.schedule, {2, 1, 1, 1}, kernels).refereed();
+    });
+  };
 
-  EXPECT_EQ(refusal<std::logic_error>([&] {
-              ShownValues(model, what.schedule, {2, 1, 1, 1}, kernels).refereed();
-            }),
+  EXPECT_EQ(said(Fault::unmarked_rows),
             "lockstep: wide holds numbers in a block that is not marked");
-}
-
-TEST(MarkedBlocks, ArriveWithTheirMarks) {
-  const Recorded what = routed(Fault::marks_of_others);
-
-  EXPECT_EQ(refusal<std::logic_error>([&] {
-              ShownValues(model, what.schedule, {2, 1, 1, 1}, kernels).refereed();
-            }),
-            "lockstep: others is not what became of marks");
+  EXPECT_EQ(said(Fault::marks_of_others), "lockstep: others is not what became of marks");
 }
 
 }  // namespace

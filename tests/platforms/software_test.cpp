@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -117,45 +116,21 @@ TEST(KernelWords, ThatAreNoneAreRefusedInASentence) {
   }
 }
 
+template <typename... Functions>
+std::vector<const Function*> addresses_of(const Functions&... all) {
+  return {&all...};
+}
+
 // Functions that software files speak of by their own names, and those beside attention.
 std::vector<const Function*> functions_spoken_of() {
   using namespace functions;
-  return {&add_position,
-          &attention,
-          &scores,
-          &attention_backward,
-          &qkv_backward,
-          &bias,
-          &bias_gelu,
-          &bias_residual,
-          &cast,
-          &cast_current,
-          &cast_delayed,
-          &cast_mx,
-          &causal_softmax,
-          &causal_softmax_backward,
-          &col_sum,
-          &gelu_backward,
-          &layer_norm,
-          &layer_norm_backward,
-          &layer_norm_sums,
-          &layer_norm_parameters,
-          &position_sum,
-          &rms_norm,
-          &rms_norm_backward,
-          &rms_norm_parameters,
-          &rms_norm_sums,
-          &rotary,
-          &rotary_backward,
-          &row_exp_and_target,
-          &row_max,
-          &row_squares,
-          &row_sum,
-          &softmax_backward,
-          &softmax_loss,
-          &square_sum,
-          &swiglu,
-          &swiglu_backward};
+  return addresses_of(add_position, attention, scores, attention_backward, qkv_backward, bias,
+                      bias_gelu, bias_residual, cast, cast_current, cast_delayed, cast_mx,
+                      causal_softmax, causal_softmax_backward, col_sum, gelu_backward, layer_norm,
+                      layer_norm_backward, layer_norm_sums, layer_norm_parameters, position_sum,
+                      rms_norm, rms_norm_backward, rms_norm_parameters, rms_norm_sums, rotary,
+                      rotary_backward, row_exp_and_target, row_max, row_squares, row_sum,
+                      softmax_backward, softmax_loss, square_sum, swiglu, swiglu_backward);
 }
 
 bool speaks_of(const std::string& name, const Function& function) {

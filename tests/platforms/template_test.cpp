@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -79,8 +78,7 @@ TEST_P(Template, IsReadWithAllItsOptionsToo) {
 TEST_P(Template, ExplainsEveryKeyInAHundredColumns) {
   std::istringstream lines(platform_template({GetParam()}));
 
-  std::string line;
-  while (std::getline(lines, line)) {
+  for (std::string line; std::getline(lines, line);) {
     const bool comment = line.starts_with("# ");
     EXPECT_LE(comment ? line.size() : 0, 100U) << line;
   }
@@ -202,12 +200,9 @@ std::string section(const KeyTable& table) {
 
 // To renew the document, paste what the failure prints.
 TEST(PlatformDocs, ExplainEveryKeyAsTheTemplateDoes) {
-  std::ifstream file(source_path("docs/platforms.md"));
-  std::ostringstream document;
-  document << file.rdbuf();
-
+  const std::string document = content_of(source_path("docs/platforms.md"));
   for (const KeyTable& table : platform_keys()) {
-    const bool found = document.str().find(section(table)) != std::string::npos;
+    const bool found = document.find(section(table)) != std::string::npos;
     EXPECT_TRUE(found) << "the document lacks this section:\n" << section(table);
   }
 }
@@ -246,22 +241,23 @@ TEST(CheckKeys, NamesAllThatIsWrongInTheOrderOfTheFile) {
   EXPECT_THAT(said, HasSubstr("`fourfold platforms template`"));
 }
 
-TEST(CheckKeys, TakesAMisspeltTableForOneMistake) {
-  std::string text = shipped_text("frontier");
-  replace(text, "[library.across]", "[library.acros]");
+// What stands below a table or behind a kind that is misspelt.
+TEST(CheckKeys, TakesAMisspeltTableOrNetworkForOneMistake) {
+  struct Misspelt {
+    std::string right, wrong, said, unsaid;
+  };
+  for (const auto& [right, wrong, said, unsaid] :
+       std::vector<Misspelt>{{"[library.across]", "[library.acros]",
+                              "unknown key \"library.acros\"; did you mean \"across\"?", "missing"},
+                             {"\"dragonfly\"", "\"dragonfy\"",
+                              "network.kind cannot be \"dragonfy\"; did you mean \"dragonfly\"?",
+                              "network.groups"}}) {
+    std::string text = shipped_text("frontier");
+    replace(text, right, wrong);
 
-  EXPECT_THAT(complaint(text),
-              HasSubstr("unknown key \"library.acros\"; did you mean \"across\"?"));
-  EXPECT_THAT(complaint(text), Not(HasSubstr("missing")));
-}
-
-TEST(CheckKeys, LeavesTheKeysOfAnUnknownNetworkAlone) {
-  std::string text = shipped_text("frontier");
-  replace(text, "\"dragonfly\"", "\"dragonfy\"");
-
-  EXPECT_THAT(complaint(text),
-              HasSubstr("network.kind cannot be \"dragonfy\"; did you mean \"dragonfly\"?"));
-  EXPECT_THAT(complaint(text), Not(HasSubstr("network.groups")));
+    EXPECT_THAT(complaint(text), HasSubstr(said));
+    EXPECT_THAT(complaint(text), Not(HasSubstr(unsaid)));
+  }
 }
 
 }  // namespace

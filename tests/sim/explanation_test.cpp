@@ -12,6 +12,7 @@
 
 #include "sim/cost/lower.hpp"
 #include "tests/channels.hpp"
+#include "tests/points.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -19,13 +20,7 @@ namespace {
 using ::testing::StartsWith;
 
 Point tiny(const std::string& platform, const ProcessGrid& grid) {
-  Point point;
-  point.platform = platform;
-  point.model = {"tiny", 4, 256, 8, 64, 512};
-  point.grid = grid;
-  point.global_batch = 64;
-  point.options.micro_batches = 2;
-  return point;
+  return made_up_point(platform, {"tiny", 4, 256, 8, 64, 512}, grid, 64, with_micro_batches(2));
 }
 
 // Where no collective runs beside a kernel, kernels and the slowest device are all of the compute:
@@ -184,21 +179,22 @@ Explanation made_up() {
   return one;
 }
 
-TEST(Verdict, NamesWhatTakesMost) {
-  const Explanation one = made_up();
+const std::string by_products =
+    "This run is limited by matrix products: 40.0 % of the step, done at 50.0 % of the empirical "
+    "peak; ";
 
-  EXPECT_EQ(one.verdict(),
-            "This run is limited by matrix products: 40.0 % of the step, done at 50.0 % of the "
-            "empirical peak; 30.0 % is exposed communication, most of it along y.");
-}
+// Another kernel than products has no peak.
+TEST(Verdict, NamesTheKernelThatTakesMostAndWhatIsExposed) {
+  Explanation attention = made_up(), silent = made_up();
+  attention.kernels[1 + functions::family_number(functions::attention)] = {4.5};
+  silent.outcome.exposed.assign(5, {});
 
-TEST(Verdict, OfAnotherKernelHasNoPeak) {
-  Explanation one = made_up();
-  one.kernels[1 + functions::family_number(functions::attention)] = {4.5};
-
-  EXPECT_EQ(one.verdict(),
+  EXPECT_EQ(made_up().verdict(),
+            by_products + "30.0 % is exposed communication, most of it along y.");
+  EXPECT_EQ(attention.verdict(),
             "This run is limited by attention: 45.0 % of the step; 30.0 % is exposed "
             "communication, most of it along y.");
+  EXPECT_EQ(silent.verdict(), by_products + "no communication is exposed.");
 }
 
 TEST(Verdict, IsCommunicationFromWhereItIsMoreThanTheBusiestKernel) {
@@ -222,8 +218,7 @@ TEST(Verdict, IsThePipelineWhereHalfOfTheWaitsAreItsBubble) {
   one.outcome.bubble = {1.75};
 
   EXPECT_EQ(one.verdict(),
-            "This run is limited by matrix products: 40.0 % of the step, done at 50.0 % of the "
-            "empirical peak; 17.5 % is the pipeline's bubble, 12.5 % exposed communication.");
+            by_products + "17.5 % is the pipeline's bubble, 12.5 % exposed communication.");
   one.outcome.bubble = {1.5};
   EXPECT_NE(one.verdict().find("most of it along y"), std::string::npos);
   one.kernels[0] = {2.5};
@@ -247,15 +242,6 @@ TEST(Verdict, IsSlowDevicesWhereOthersWaitForThemMostOfTheTime) {
   EXPECT_EQ(one.verdict(),
             "Slower devices limit this run: the others wait for them during 17.5 % of the step; "
             "they cost 1.250 s, 12.5 % of it.");
-}
-
-TEST(Verdict, OfARunThatExposesNothingSaysSo) {
-  Explanation one = made_up();
-  one.outcome.exposed.assign(5, {});
-
-  EXPECT_EQ(one.verdict(),
-            "This run is limited by matrix products: 40.0 % of the step, done at 50.0 % of the "
-            "empirical peak; no communication is exposed.");
 }
 
 TEST(Parts, OfAPipelineTellItsMessagesFromItsBubble) {

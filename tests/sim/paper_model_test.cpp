@@ -167,20 +167,14 @@ TEST(CodedModel, ListsAllGridsOfPowersOfTwoThatHoldACopy) {
 }
 
 TEST(CodedModel, RefusesWhatTheScriptsDoNotKnow) {
-  const Model model = read_model("gpt-5b");
+  const auto said = [](std::int64_t batch, const ProcessGrid& grid, const std::string& machine) {
+    return refusal([&] { coded_communication(read_model("gpt-5b"), batch, grid, machine); });
+  };
 
-  EXPECT_EQ(refusal([&] {
-              coded_communication(model, 64, {1, 2, 1, 1}, "alps");
-            }),
-            "the authors' scripts do not know alps");
-  EXPECT_EQ(refusal([&] {
-              coded_communication(model, 63, {1, 3, 1, 1}, "perlmutter");
-            }),
+  EXPECT_EQ(said(64, {1, 2, 1, 1}, "alps"), "the authors' scripts do not know alps");
+  EXPECT_EQ(said(63, {1, 3, 1, 1}, "perlmutter"),
             "the authors' scripts have no bandwidth of such a group");
-  EXPECT_EQ(refusal([&] {
-              coded_communication(model, 60, {1, 5, 1, 1}, "perlmutter");
-            }),
-            "accepted");
+  EXPECT_EQ(said(60, {1, 5, 1, 1}, "perlmutter"), "accepted");
 }
 
 }  // namespace

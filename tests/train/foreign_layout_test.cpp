@@ -22,43 +22,19 @@ namespace {
 using nlohmann::json;
 
 json gpt2() {
-  return {{"model_type", "gpt2"},
-          {"n_layer", 2},
-          {"n_embd", 8},
-          {"n_head", 4},
-          {"n_positions", 16},
-          {"vocab_size", 11},
-          {"n_inner", 24},
-          {"activation_function", "gelu_new"},
-          {"layer_norm_epsilon", 1e-4},
-          {"scale_attn_weights", true},
-          {"scale_attn_by_inverse_layer_idx", false},
-          {"add_cross_attention", false},
-          {"tie_word_embeddings", true}};
+  return json::parse(R"({"model_type":"gpt2","n_layer":2,"n_embd":8,"n_head":4,"n_positions":16,
+      "vocab_size":11,"n_inner":24,"activation_function":"gelu_new","layer_norm_epsilon":1e-4,
+      "scale_attn_weights":true,"scale_attn_by_inverse_layer_idx":false,
+      "add_cross_attention":false,"tie_word_embeddings":true})");
 }
 
 json llama() {
-  return {{"model_type", "llama"},
-          {"num_hidden_layers", 1},
-          {"hidden_size", 8},
-          {"num_attention_heads", 4},
-          {"num_key_value_heads", 2},
-          {"head_dim", 4},
-          {"intermediate_size", 12},
-          {"max_position_embeddings", 16},
-          {"vocab_size", 11},
-          {"rms_norm_eps", 1e-5},
-          {"rope_theta", 500000.0},
-          {"rope_scaling",
-           {{"rope_type", "llama3"},
-            {"factor", 8.0},
-            {"low_freq_factor", 1.5},
-            {"high_freq_factor", 4.5},
-            {"original_max_position_embeddings", 12}}},
-          {"hidden_act", "silu"},
-          {"attention_bias", false},
-          {"mlp_bias", false},
-          {"tie_word_embeddings", false}};
+  return json::parse(R"({"model_type":"llama","num_hidden_layers":1,"hidden_size":8,
+      "num_attention_heads":4,"num_key_value_heads":2,"head_dim":4,"intermediate_size":12,
+      "max_position_embeddings":16,"vocab_size":11,"rms_norm_eps":1e-5,"rope_theta":500000.0,
+      "rope_scaling":{"rope_type":"llama3","factor":8.0,"low_freq_factor":1.5,
+      "high_freq_factor":4.5,"original_max_position_embeddings":12},"hidden_act":"silu",
+      "attention_bias":false,"mlp_bias":false,"tie_word_embeddings":false})");
 }
 
 json values_of(const Model& model) {
