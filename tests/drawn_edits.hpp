@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -113,12 +113,18 @@ inline StepOptions drawn_options(const Draw& draw, PipelineOrder order, std::int
   return options;
 }
 
-// Orders and stages of ZeRO come in turn; all else is drawn until it fits together.
-inline DrawnStep drawn_step(std::int64_t number, std::int64_t most_devices,
-                            const std::optional<Model>& model = {}) {
+// Orders and stages of ZeRO come in turn.
+inline StepOptions drawn_options(const Draw& draw, std::int64_t number) {
   constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
                               PipelineOrder::interleaved, PipelineOrder::zero_bubble,
                               PipelineOrder::message_driven};
+  return drawn_options(draw, orders[static_cast<std::size_t>(number) % orders.size()],
+                       number / 5 % 4);
+}
+
+// Drawn until it fits together.
+inline DrawnStep drawn_step(std::int64_t number, std::int64_t most_devices,
+                            const std::optional<Model>& model = {}) {
   for (std::int64_t attempt = 0;; ++attempt) {
     const Draw draw(number, attempt);
     const ProcessGrid grid(
@@ -126,9 +132,7 @@ inline DrawnStep drawn_step(std::int64_t number, std::int64_t most_devices,
         draw.of<std::int64_t>("z", {1, 2, 3, 4, 6}), draw.of<std::int64_t>("data", {1, 2, 3, 4, 5}),
         draw.of<std::int64_t>("pipe", {1, 2, 3, 4}));
     if (grid.size() > most_devices || grid.size() < 2) continue;
-    DrawnStep step{model ? *model : drawn_model(draw), grid, 0,
-                   drawn_options(draw, orders[static_cast<std::size_t>(number) % orders.size()],
-                                 number / 5 % 4)};
+    DrawnStep step{model ? *model : drawn_model(draw), grid, 0, drawn_options(draw, number)};
     step.batch = draw.of<std::int64_t>("sequences", {1, 2, 3}) *
                  batch_unit(grid, step.options.micro_batches);
     if (find_misfit(step.model, grid, step.batch, step.options) == Misfit::none) return step;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <utility>
 
 #include "schedule/models/clipping.hpp"
 #include "schedule/models/linear.hpp"

@@ -150,16 +150,15 @@ DrawnStep plain_step(const ProcessGrid& grid, std::int64_t batch) {
 TEST(Executor, OfTargetsThatAreAllLeftOutHasNoLoss) {
   const DrawnStep step = plain_step({1, 1, 1, 1}, 2);
   Meetings meetings(step.grid);
-  const std::unique_ptr<OneRank> made_rank = rank_of(step, 0, Where::host, meetings);
-  OneRank& rank = *made_rank;
+  const std::unique_ptr<OneRank> rank = rank_of(step, 0, Where::host, meetings);
   Batch batch = random_batch(trained_model, step.batch, 1);
   std::ranges::fill(batch.targets, ignored_target);
 
-  const ExecutedStep done = rank.executor.step(local(batch, step, 0, true), optimizer(), 1);
+  const ExecutedStep done = rank->executor.step(local(batch, step, 0, true), optimizer(), 1);
 
   EXPECT_EQ(done.loss, 0.0);
   EXPECT_EQ(done.gradient_norm, 0.0);
-  for (const Stored& stored : rank.weights.all()) {
+  for (const Stored& stored : rank->weights.all()) {
     for (float number : numbers_of(*stored.memory, stored.block)) {
       ASSERT_TRUE(std::isfinite(number)) << stored.name;
     }
@@ -170,15 +169,14 @@ TEST(Executor, OfTargetsThatAreAllLeftOutHasNoLoss) {
 TEST(Executor, RefusesWordsThatAreNotItsShare) {
   const DrawnStep step = plain_step({1, 1, 2, 1}, 4);
   Meetings meetings(step.grid);
-  const std::unique_ptr<OneRank> made_rank = rank_of(step, 1, Where::host, meetings);
-  OneRank& rank = *made_rank;
+  const std::unique_ptr<OneRank> rank = rank_of(step, 1, Where::host, meetings);
   const std::unique_ptr<OneRank> other = rank_of(step, 0, Where::host, meetings);
   const Batch batch = random_batch(trained_model, step.batch, 1);
   const LocalBatch right = local(batch, step, 1, false);
   const auto said = [&](const std::function<void(LocalBatch&)>& change) {
     LocalBatch changed = right;
     change(changed);
-    return refusal([&] { rank.executor.step(changed, optimizer(), 1); });
+    return refusal([&] { rank->executor.step(changed, optimizer(), 1); });
   };
 
   const std::string share =
@@ -198,30 +196,29 @@ TEST(Executor, RefusesWordsThatAreNotItsShare) {
 TEST(Executor, RefusesMeansThatDoNotFitTheStep) {
   const DrawnStep step = plain_step({2, 1, 1, 1, 2}, 4);
   Meetings meetings(step.grid);
-  const std::unique_ptr<OneRank> made_rank = rank_of(step, 0, Where::host, meetings);
-  OneRank& rank = *made_rank;
+  const std::unique_ptr<OneRank> rank = rank_of(step, 0, Where::host, meetings);
   const auto executor_of = [&](const Schedule& schedule, std::int64_t batch,
                                const std::vector<Communicator*>& communicators) {
     return refusal([&] {
-      Executor(trained_model, schedule, batch, {rank.weights, rank.backend, communicators, {}});
+      Executor(trained_model, schedule, batch, {rank->weights, rank->backend, communicators, {}});
     });
   };
-  const std::vector<Communicator*> right = rank.pointers();
-  ASSERT_EQ(executor_of(rank.schedule, 4, right), "accepted");
+  const std::vector<Communicator*> right = rank->pointers();
+  ASSERT_EQ(executor_of(rank->schedule, 4, right), "accepted");
 
   EXPECT_EQ(executor_of(issue(record_step(trained_model, {}, Stage{1, 2}), {}), 4, right),
             "executor: the schedule is that of another stage of grid x=2,pipe=2");
   EXPECT_EQ(executor_of(issue(record_step(trained_model, {}), {}), 4, right),
             "executor: the schedule is that of another stage of grid x=2,pipe=2");
-  EXPECT_EQ(executor_of(rank.schedule, 0, right),
+  EXPECT_EQ(executor_of(rank->schedule, 0, right),
             "a batch of 0 sequences does not divide among 1 micro-batches on grid x=2,pipe=2; it "
             "must be a multiple of micro-batches x z x data = 1");
   // Each channel in turn without its communicator, with none at all, and with one of another size.
   Meetings larger({4, 1, 1, 1, 4});
-  const auto of_larger = larger.of_rank(0, rank.schedule.program.channels, rank.backend.memory());
+  const auto of_larger = larger.of_rank(0, rank->schedule.program.channels, rank->backend.memory());
   int needed = 0;
   for (std::size_t i = 0; i < right.size(); ++i) {
-    const Channel& channel = rank.schedule.program.channels[i];
+    const Channel& channel = rank->schedule.program.channels[i];
     const std::int64_t members_needed = members(channel, step.grid);
     std::vector<Communicator*> fewer(right.begin(), right.begin() + static_cast<std::ptrdiff_t>(i));
     std::vector<Communicator*> missing = right, other = right;
@@ -230,14 +227,14 @@ TEST(Executor, RefusesMeansThatDoNotFitTheStep) {
     const std::string expected =
         "executor: channel " + name(channel) + " needs 2 members on grid x=2,pipe=2";
     if (members_needed == 1) {
-      EXPECT_EQ(executor_of(rank.schedule, 4, missing), "accepted") << name(channel);
+      EXPECT_EQ(executor_of(rank->schedule, 4, missing), "accepted") << name(channel);
       continue;
     }
     ++needed;
-    EXPECT_EQ(executor_of(rank.schedule, 4, fewer), expected);
-    EXPECT_EQ(executor_of(rank.schedule, 4, missing), expected);
+    EXPECT_EQ(executor_of(rank->schedule, 4, fewer), expected);
+    EXPECT_EQ(executor_of(rank->schedule, 4, missing), expected);
     if (other[i]->size() != members_needed) {
-      EXPECT_EQ(executor_of(rank.schedule, 4, other), expected);
+      EXPECT_EQ(executor_of(rank->schedule, 4, other), expected);
     }
   }
   EXPECT_GE(needed, 2);
@@ -246,13 +243,12 @@ TEST(Executor, RefusesMeansThatDoNotFitTheStep) {
 TEST(Executor, RefusesWeightsOfAnotherProgramOrDevice) {
   const DrawnStep step = plain_step({1, 1, 1, 1}, 2);
   Meetings meetings(step.grid);
-  const std::unique_ptr<OneRank> made_rank = rank_of(step, 0, Where::host, meetings);
-  OneRank& rank = *made_rank;
+  const std::unique_ptr<OneRank> rank = rank_of(step, 0, Where::host, meetings);
   HostMemory elsewhere;
-  Weights beside(rank.schedule.program, step.grid, 0, elsewhere);
+  Weights beside(rank->schedule.program, step.grid, 0, elsewhere);
   const auto with = [&](Weights& weights) {
     return refusal([&] {
-      Executor(trained_model, rank.schedule, 2, {weights, rank.backend, rank.pointers(), {}});
+      Executor(trained_model, rank->schedule, 2, {weights, rank->backend, rank->pointers(), {}});
     });
   };
 
@@ -265,7 +261,7 @@ TEST(Executor, RefusesWeightsOfAnotherProgramOrDevice) {
   wider.mlp_width = 97;
   for (const Program& program :
        {record_step(trained_model, fp32), record_step(wordier, {}), record_step(wider, {})}) {
-    Weights other(program, step.grid, 0, rank.backend.memory());
+    Weights other(program, step.grid, 0, rank->backend.memory());
     EXPECT_THAT(with(other), ::testing::HasSubstr(
                                  "does not fit the schedule; weights and schedule must be of one "
                                  "model, grid and precision"));

@@ -107,17 +107,22 @@ TEST(CausalSoftmax, SumsToOneAndHidesTheRest) {
   }
 }
 
+std::vector<float> narrowed_and_widened(const std::vector<float>& x) {
+  std::vector<std::uint16_t> halves(x.size());
+  std::vector<float> back(x.size());
+  rows::narrow(x.data(), length(x), halves.data());
+  rows::widen(halves.data(), length(x), back.data());
+  return back;
+}
+
 TEST(Bf16, NarrowsAsTheRefereeRoundsAndWidensExactly) {
   std::vector<float> x = ramp(-700, 300);
   for (float special : {0.0F, -0.0F, 1.00390625F, 1.01171875F, INFINITY, -INFINITY, 1e-40F,
                         std::numeric_limits<float>::max()}) {
     x.insert(x.begin() + 3, special);
   }
-  std::vector<std::uint16_t> halves(x.size());
-  std::vector<float> back(x.size());
 
-  rows::narrow(x.data(), length(x), halves.data());
-  rows::widen(halves.data(), length(x), back.data());
+  const std::vector<float> back = narrowed_and_widened(x);
 
   for (std::size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(std::bit_cast<std::uint32_t>(back[i]),
@@ -129,11 +134,8 @@ TEST(Bf16, NarrowsAsTheRefereeRoundsAndWidensExactly) {
 // One whose upper half alone would read as infinity.
 TEST(Bf16, KeepsWhatIsNoNumber) {
   const std::vector<float> x(17, std::bit_cast<float>(0x7f800001U));
-  std::vector<std::uint16_t> halves(x.size());
-  std::vector<float> back(x.size());
 
-  rows::narrow(x.data(), length(x), halves.data());
-  rows::widen(halves.data(), length(x), back.data());
+  const std::vector<float> back = narrowed_and_widened(x);
 
   for (float b : back) EXPECT_TRUE(std::isnan(b));
 }

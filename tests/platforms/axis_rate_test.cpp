@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/machines.hpp"
 #include "tests/platforms/brute_force.hpp"
 #include "tests/platforms/machines_for_tests.hpp"

@@ -1,11 +1,14 @@
 // Platforms built by hand for the tests of topology, rings and rates: no files are read.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "platforms/network/topology.hpp"
 #include "platforms/platform.hpp"
 
 namespace fourfold::tests {
@@ -117,5 +120,20 @@ inline Platform crossbar(int devices_per_node, Ports ports) {
   platform.network = CrossbarNetwork{ports == Ports::private_per_channel};
   return platform;
 }
+
+// 130 nodes of Frontier: NICs of 25 GB/s, four cables of 25 GB/s between two groups.
+class OnFrontier : public ::testing::Test {
+ protected:
+  std::int32_t link(const std::string& name) const {
+    for (std::int32_t i = 0; i < topology.link_count(); ++i) {
+      if (topology.link_name(i) == name) return i;
+    }
+    ADD_FAILURE() << name;
+    return 0;
+  }
+
+  Platform platform = frontier();
+  Topology topology{platform, 130};
+};
 
 }  // namespace fourfold::tests

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -25,10 +24,7 @@ inline std::filesystem::path scratch(const std::string& file) {
 }
 
 inline std::string shipped_text(const std::string& name) {
-  std::ifstream file(source_path("platforms/machines/" + name + ".toml"));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return content_of(source_path("platforms/machines/" + name + ".toml"));
 }
 
 // The path of a scratch file with this text.

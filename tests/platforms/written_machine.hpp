@@ -2,8 +2,6 @@
 // behind a switch with two unequal NICs, on a fat tree.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>

@@ -42,11 +42,9 @@ TimedProgram falling_behind(double flight, std::int64_t micro_batches) {
 // for that, and what they take is 4.7 % less than what the others take.
 TEST(Extrapolation, SeesACycleThatFallsBehindBeforeItHoldsAnybodyUp) {
   const TimedProgram program = falling_behind(2.1e-3, 200);
-  ReplayOptions full;
-  full.extent = ReplayExtent::full;
 
   const Replay extended = replay_step(program, grid, crossbar());
-  const Replay whole = replay_step(program, grid, crossbar(), full);
+  const Replay whole = replay_step(program, grid, crossbar(), full());
 
   EXPECT_NEAR(whole.outcome.total.value, 2e-3 + 200 * 2.1e-3, 1e-9);
   EXPECT_NEAR(extended.outcome.total.value, whole.outcome.total.value, 1e-9);
@@ -227,8 +225,7 @@ TEST(Progress, GrowsToAtMostOne) {
   Training training;
   training.layers = 40;
   training.micro_batches = 20;
-  ReplayOptions options;
-  options.extent = ReplayExtent::full;
+  ReplayOptions options = full();
   std::vector<double> parts;
   options.progress = [&](double done) { parts.push_back(done); };
 

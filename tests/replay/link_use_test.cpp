@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "tests/platforms/machines_for_tests.hpp"
 #include "tests/replay/programs.hpp"
 
@@ -32,21 +30,12 @@ TEST(SentByChannel, IsTheWorkOfEveryPostInEveryRepetition) {
   EXPECT_DOUBLE_EQ(sent[on::y], 0.0);
 }
 
-class LinkUseTest : public ::testing::Test {
+class LinkUseTest : public OnFrontier {
  protected:
-  std::int32_t link(const std::string& name) const {
-    for (std::int32_t i = 0; i < topology.link_count(); ++i) {
-      if (topology.link_name(i) == name) return i;
-    }
-    ADD_FAILURE() << name;
-    return 0;
-  }
   std::vector<LinkUse> use(const LinkFaults& faults, Seconds step) const {
     return link_use(bytes, topology, FaultyLinks(faults, topology, platform), step);
   }
 
-  Platform platform = frontier();
-  Topology topology{platform, 130};
   std::vector<double> bytes = std::vector<double>(topology.link_count(), 0.0);
 };
 

@@ -1,4 +1,5 @@
-// Timed programs for the tests of the replay: written step by step, or drawn at random.
+// Timed programs for the tests of the replay: written step by step, or drawn at random; and the
+// options of a replay of all that is in them.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +10,16 @@
 #include <vector>
 
 #include "sim/cost/timed_program.hpp"
+#include "sim/replay/replay.hpp"
 #include "tests/channels.hpp"
 
 namespace fourfold::tests {
+
+inline ReplayOptions full() {
+  ReplayOptions options;
+  options.extent = ReplayExtent::full;
+  return options;
+}
 
 class ProgramBuilder {
  public:

@@ -26,12 +26,6 @@ const Platform& shared_ports() {
   return platform_named("crossbar-shared");
 }
 
-ReplayOptions full() {
-  ReplayOptions options;
-  options.extent = ReplayExtent::full;
-  return options;
-}
-
 double walk(const TimedProgram& program, const ProcessGrid& grid,
             const std::vector<double>& factors = {}) {
   std::vector<IssueStream> own;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "schedule/models/model_file.hpp"

@@ -15,12 +15,6 @@ using ::testing::HasSubstr;
 
 constexpr double port_bandwidth = 25e9;  // of platforms/machines/crossbar.toml
 
-ReplayOptions full() {
-  ReplayOptions options;
-  options.extent = ReplayExtent::full;
-  return options;
-}
-
 // Each of `steps` times: compute, then an all-reduce along data that all wait for.
 TimedProgram data_parallel(std::int64_t steps, double compute, double work) {
   ProgramBuilder builder;

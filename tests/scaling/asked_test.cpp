@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/records/provenance.hpp"
@@ -19,6 +16,7 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/small_questions.hpp"
 #include "tests/scaling/temporary_folder.hpp"
 
 namespace fourfold::tests {
@@ -34,10 +32,7 @@ QuestionFlags typed(const std::string& words) {
   add_system_flag(app, flags);
   add_model_flags(app, flags);
   add_what_if_flags(app, flags);
-  std::istringstream text("--platform frontier --model gpt-5b " + words);
-  std::vector<std::string> all{std::istream_iterator<std::string>(text), {}};
-  std::reverse(all.begin(), all.end());  // as CLI11 wants them
-  app.parse(all);
+  parse_words(app, "--platform frontier --model gpt-5b " + words);
   return flags;
 }
 

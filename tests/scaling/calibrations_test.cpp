@@ -1,7 +1,6 @@
 // Files and tables of calibrations over drawn measurements of which no two are alike: what is
 // written of them is read back, and follows by arithmetic.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

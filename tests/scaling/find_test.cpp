@@ -34,11 +34,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Question question(std::int64_t devices = 16) {
-  Question result;
+  Question result = question_on("dragonfly", devices);
   result.platform = "frontier";
-  result.model = {"small", 4, 1024, 8, 512, 4096};
-  result.devices = devices;
-  result.global_batch = 32;
   return result;
 }
 

@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "scaling/jobs/attached.hpp"
 #include "scaling/jobs/interrupt.hpp"

@@ -5,16 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/words/amounts.hpp"
-#include "tests/machines.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/small_questions.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -31,11 +28,7 @@ std::string asked(const std::string& words) {
   add_micro_batch_size_flag(app, flags);
   add_what_if_flags(app, flags);
   add_phase_flag(app, flags);
-  std::istringstream text("--platform " + path_of_machine("dragonfly") + " --model gpt-5b " +
-                          words);
-  std::vector<std::string> all{std::istream_iterator<std::string>(text), {}};
-  std::ranges::reverse(all);
-  app.parse(all);
+  parse_words(app, "--platform " + path_of_machine("dragonfly") + " --model gpt-5b " + words);
   return json_of(question_of(flags)).dump();
 }
 

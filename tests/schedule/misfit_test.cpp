@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "schedule/models/fit.hpp"
 #include "tests/drawn_steps.hpp"

@@ -1,7 +1,6 @@
 // Phases that train nothing, over drawn shapes, grids and options: what they compute is the forward
 // part of the published count, what they keep is what later tokens look back at, and nothing that
 // speaks of gradients changes them. And which precision values are kept in.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

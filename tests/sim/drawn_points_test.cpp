@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "schedule/models/model_flops.hpp"
 #include "sim/cost/lower.hpp"
 #include "sim/cost/paper_model.hpp"

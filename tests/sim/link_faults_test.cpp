@@ -20,16 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 130 nodes of Frontier: NICs of 25 GB/s, four cables of 25 GB/s between two groups.
-class LinkFaultsTest : public ::testing::Test {
+class LinkFaultsTest : public OnFrontier {
  protected:
-  std::int32_t link(const std::string& name) const {
-    for (std::int32_t i = 0; i < topology.link_count(); ++i) {
-      if (topology.link_name(i) == name) return i;
-    }
-    ADD_FAILURE() << name;
-    return 0;
-  }
   FaultyLinks with(std::vector<Degradation> degrade, std::vector<Failure> fail) const {
     return FaultyLinks({std::move(degrade), std::move(fail)}, topology, platform);
   }
@@ -47,9 +39,6 @@ class LinkFaultsTest : public ::testing::Test {
   std::string said(std::vector<Failure> fail, std::vector<Degradation> degrade = {}) const {
     return refusal<std::runtime_error>([&] { with(degrade, fail); });
   }
-
-  Platform platform = frontier();
-  Topology topology{platform, 130};
 };
 
 TEST_F(LinkFaultsTest, WhatSeveralFaultsLeaveOfALinkIsTheirProduct) {

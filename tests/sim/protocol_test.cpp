@@ -11,7 +11,6 @@
 #include <limits>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "tests/refusal.hpp"

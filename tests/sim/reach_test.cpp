@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "tests/sim/programs.hpp"

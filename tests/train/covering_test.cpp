@@ -3,8 +3,6 @@
 // equals the referee bit by bit in all of them.
 #include <gtest/gtest.h>
 
-#include <tuple>
-
 #include "schedule/models/fit.hpp"
 #include "tests/train/bitwise.hpp"
 

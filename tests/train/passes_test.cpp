@@ -34,9 +34,6 @@ Model drawn_family(const Draw& draw) {
 }
 
 TrainSettings drawn_run(std::int64_t number) {
-  constexpr std::array orders{PipelineOrder::one_f_one_b, PipelineOrder::gpipe,
-                              PipelineOrder::interleaved, PipelineOrder::zero_bubble,
-                              PipelineOrder::message_driven};
   for (std::int64_t attempt = 0;; ++attempt) {
     const Draw draw(number, attempt);
     TrainSettings settings;
@@ -46,8 +43,7 @@ TrainSettings drawn_run(std::int64_t number) {
         draw.of<std::int64_t>("z", {1, 1, 2, 3}), draw.of<std::int64_t>("data", {1, 1, 2, 5}),
         draw.of<std::int64_t>("pipe", {1, 1, 2, 3}));
     if (settings.grid.size() > 8) continue;
-    settings.options = drawn_options(draw, orders[static_cast<std::size_t>(number) % orders.size()],
-                                     number / 5 % 4);
+    settings.options = drawn_options(draw, number);
     settings.options.sequence_parallel = draw.often("sequence parallel", 70);
     settings.batch = draw.of<std::int64_t>("sequences", {1, 2, 4}) *
                      batch_unit(settings.grid, settings.options.micro_batches);

@@ -2,7 +2,6 @@
 // takes, and what it is told of those that are not as they were.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
 #include "engine/train/checkpoint/resume.hpp"

@@ -25,20 +25,23 @@ struct DrawnRate {
   std::int64_t steps = 0;
 };
 
-std::vector<DrawnRate> drawn_rates(RateDecay decay) {
-  std::mt19937_64 random(7);
-  const auto whole = [&](std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
-  };
+// The same for every decay.
+std::vector<DrawnRate> drawn_rates() {
   std::vector<DrawnRate> drawn;
-  for (int i = 0; i < 200; ++i) {
-    const std::int64_t steps = whole(1, i % 2 == 0 ? 12 : 3000);
-    drawn.push_back({{.peak = 1e-4 * static_cast<double>(whole(1, 100)),
-                      .last_part = 0.05 * static_cast<double>(whole(0, 20)),
-                      .warm_up_steps = whole(0, steps),
-                      .decay = decay,
-                      .decay_part = 0.01 * static_cast<double>(whole(1, 100))},
-                     steps});
+  for (const RateDecay decay : decays) {
+    std::mt19937_64 random(7);
+    const auto whole = [&](std::int64_t least, std::int64_t most) {
+      return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+    };
+    for (int i = 0; i < 200; ++i) {
+      const std::int64_t steps = whole(1, i % 2 == 0 ? 12 : 3000);
+      drawn.push_back({{.peak = 1e-4 * static_cast<double>(whole(1, 100)),
+                        .last_part = 0.05 * static_cast<double>(whole(0, 20)),
+                        .warm_up_steps = whole(0, steps),
+                        .decay = decay,
+                        .decay_part = 0.01 * static_cast<double>(whole(1, 100))},
+                       steps});
+    }
   }
   return drawn;
 }
@@ -70,36 +73,32 @@ double formula(const DrawnRate& drawn, std::int64_t step) {
 }
 
 TEST(LearningRate, IsThatOfTheFormulaAtEveryStepOfEveryDecay) {
-  for (const RateDecay decay : decays) {
-    for (const DrawnRate& drawn : drawn_rates(decay)) {
-      const std::int64_t stride = std::max<std::int64_t>(1, drawn.steps / 50);
-      for (std::int64_t step = 1; step <= drawn.steps; step += stride) {
-        ASSERT_NEAR(rate_of(drawn.rate, drawn.steps, step), formula(drawn, step),
-                    1e-12 * drawn.rate.peak)
-            << name(decay) << " step " << step << " of " << drawn.steps << ", warm-up "
-            << drawn.rate.warm_up_steps;
-      }
+  for (const DrawnRate& drawn : drawn_rates()) {
+    const std::int64_t stride = std::max<std::int64_t>(1, drawn.steps / 50);
+    for (std::int64_t step = 1; step <= drawn.steps; step += stride) {
+      ASSERT_NEAR(rate_of(drawn.rate, drawn.steps, step), formula(drawn, step),
+                  1e-12 * drawn.rate.peak)
+          << name(drawn.rate.decay) << " step " << step << " of " << drawn.steps << ", warm-up "
+          << drawn.rate.warm_up_steps;
     }
   }
 }
 
 // As the last step of the warm-up and, where there is one, as the first behind it; to the last bit.
 TEST(LearningRate, ReachesItsPeakExactlyAndNeverExceedsIt) {
-  for (const RateDecay decay : decays) {
-    for (const DrawnRate& drawn : drawn_rates(decay)) {
-      const std::int64_t warm = drawn.rate.warm_up_steps;
-      if (warm > 0) {
-        EXPECT_EQ(rate_of(drawn.rate, drawn.steps, warm), drawn.rate.peak);
-      }
-      if (warm < drawn.steps) {
-        EXPECT_EQ(rate_of(drawn.rate, drawn.steps, warm + 1), drawn.rate.peak);
-      }
-      double most = 0.0;
-      for (std::int64_t step = 1; step <= drawn.steps; ++step) {
-        most = std::max(most, rate_of(drawn.rate, drawn.steps, step));
-      }
-      EXPECT_EQ(most, drawn.rate.peak);
+  for (const DrawnRate& drawn : drawn_rates()) {
+    const std::int64_t warm = drawn.rate.warm_up_steps;
+    if (warm > 0) {
+      EXPECT_EQ(rate_of(drawn.rate, drawn.steps, warm), drawn.rate.peak);
     }
+    if (warm < drawn.steps) {
+      EXPECT_EQ(rate_of(drawn.rate, drawn.steps, warm + 1), drawn.rate.peak);
+    }
+    double most = 0.0;
+    for (std::int64_t step = 1; step <= drawn.steps; ++step) {
+      most = std::max(most, rate_of(drawn.rate, drawn.steps, step));
+    }
+    EXPECT_EQ(most, drawn.rate.peak);
   }
 }
 
@@ -111,34 +110,30 @@ TEST(LearningRate, SaysWhereTheWarmUpReachesIntoTheDecay) {
             "the warm-up of 90 steps reaches into the last 0.2 of the run, in which the learning "
             "rate is to fall: it falls in the last 0.1 alone (--warm-up, --decay-part)");
   EXPECT_EQ(squeezed_decay(rate, {.steps = 0, .minutes = 1.0}), "");
-  for (const RateDecay decay : decays) {
-    for (const DrawnRate& drawn : drawn_rates(decay)) {
-      const double warm = static_cast<double>(drawn.rate.warm_up_steps);
-      const bool squeezed = decay == RateDecay::wsd &&
-                            warm / static_cast<double>(drawn.steps) > 1 - drawn.rate.decay_part;
-      EXPECT_EQ(!squeezed_decay(drawn.rate, {.steps = drawn.steps, .minutes = 0.0}).empty(),
-                squeezed);
-    }
+  for (const DrawnRate& drawn : drawn_rates()) {
+    const double warm = static_cast<double>(drawn.rate.warm_up_steps);
+    const bool squeezed = drawn.rate.decay == RateDecay::wsd &&
+                          warm / static_cast<double>(drawn.steps) > 1 - drawn.rate.decay_part;
+    EXPECT_EQ(!squeezed_decay(drawn.rate, {.steps = drawn.steps, .minutes = 0.0}).empty(),
+              squeezed);
   }
 }
 
 // What a run has before a step does not depend on where it was resumed, to the last bit; nor do
 // minutes, where the clock says the same.
 TEST(LearningRate, IsTheSameWhereverTheRunWasResumed) {
-  for (const RateDecay decay : decays) {
-    for (const DrawnRate& drawn : drawn_rates(decay)) {
-      const RunLength length{.steps = drawn.steps, .minutes = 7.0};
-      const std::int64_t step = 1 + drawn.steps / 2;
-      const double whole = drawn.rate.at(
-          length, {.steps_here = step, .seconds_here = 256.0, .seconds_of_warm_up = 64.0});
-      for (const std::int64_t before : {std::int64_t{0}, step / 3, step}) {
-        EXPECT_EQ(drawn.rate.at(length, {.steps_before = before,
-                                         .steps_here = step - before,
-                                         .seconds_before = 128.0,
-                                         .seconds_here = 128.0,
-                                         .seconds_of_warm_up = 64.0}),
-                  whole);
-      }
+  for (const DrawnRate& drawn : drawn_rates()) {
+    const RunLength length{.steps = drawn.steps, .minutes = 7.0};
+    const std::int64_t step = 1 + drawn.steps / 2;
+    const double whole = drawn.rate.at(
+        length, {.steps_here = step, .seconds_here = 256.0, .seconds_of_warm_up = 64.0});
+    for (const std::int64_t before : {std::int64_t{0}, step / 3, step}) {
+      EXPECT_EQ(drawn.rate.at(length, {.steps_before = before,
+                                       .steps_here = step - before,
+                                       .seconds_before = 128.0,
+                                       .seconds_here = 128.0,
+                                       .seconds_of_warm_up = 64.0}),
+                whole);
     }
   }
 }
