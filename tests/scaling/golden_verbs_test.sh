@@ -32,7 +32,20 @@ for order in 1f1b zero-bubble "interleaved --chunks 2"; do
   # The words of an order are flags.
   # shellcheck disable=SC2086
   "$fourfold" show order --stages 4 --micro-batches 8 --times 1,1.25,0.75 --order $order
-done 2>&1 | same orders.txt
+done >orders
+small=(--platform dragonfly --model gpt2-124m)
+"$fourfold" show order "${small[@]}" --grid pipe=2,data=2 --batch-tokens 12288 --micro-batches 3 >>orders 2>&1
+same orders.txt <orders
+# Phases that do not train, and a factor that is asked for.
+{
+  for phase in evaluation prefill decode; do
+    echo "\$ --phase $phase"
+    "$fourfold" project "${small[@]}" --grid 2x1x1x4 --phase $phase --global-batch-size 64 --fidelity estimated |
+      grep -E "^(An? |Grid|one batch|[0-9.]+ [PT]flop|MFU [0-9]|  Of that|Options|Memory)"
+  done
+  "$fourfold" project "${small[@]}" --grid 1x1x1x8 --batch-tokens 8192 --fidelity estimated --scale 'nics=?' \
+    --step-seconds 0.04 | head -n 9
+} 2>&1 | same phases.txt
 "$fourfold" collectives --platform dragonfly --devices 16 --stride 2 2>&1 | same collectives.txt
 
 cat >campaign.toml <<'TOML'

@@ -71,4 +71,33 @@ refused "leaves nothing open" "${point[@]}" --grid 2x2x2x2 --micro-batches 1 --i
 refused "million strategies that fit" "${point[@]}" --micro-batch-size 1-1000 --micro-batches 1-1000
 refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
 
+# The days of the first strategy, and where nothing fits, what does.
+point=(--platform frontier --batch-tokens 131072 --overlap none/oar,messages --nodes)
+for model in gpt-5b gpt-175b; do
+  for form in --json ""; do
+    # shellcheck disable=SC2086
+    "$fourfold" search "${point[@]}" 1 --model $model --tokens 1T $form >"$folder/$model${form#-}" 2>/dev/null ||
+      [ $model = gpt-175b ]
+  done
+done
+python3 - "$folder" "$fourfold" <<'PYTHON' || fail "neither days nor a way out"
+import json, shlex, subprocess, sys
+some, none = [json.load(open(f"{sys.argv[1]}/{model}-json")) for model in ("gpt-5b", "gpt-175b")]
+days = 1e12 / 131072 * some["best"][0]["estimated_s"] / 86400
+assert abs(some["run"]["days"] / days - 1) < 1e-9, (some["run"], days)
+assert abs(some["run"]["device_hours"] / (24 * 8 * days) - 1) < 1e-9, some["run"]
+assert "shortage" not in some and "run" not in none and not none["best"]
+assert f"takes {days:.1f} days" in open(f"{sys.argv[1]}/gpt-5b").read(), days
+lacks = none["shortage"]
+assert lacks["point"]["grid"] == none["closest_miss"]["grid"], none["closest_miss"]
+assert lacks["memory"]["peak_B"] > lacks["memory"]["limit_B"] and len(lacks["ways_out"]) > 1
+text = open(f"{sys.argv[1]}/gpt-175b").read()
+for way in lacks["ways_out"][:3]:
+    assert "  " + way["command"] + "\n" in text, way["command"]
+    words = shlex.split(way["command"])[1:] + ["--fidelity", "estimated", "--json"]
+    ran = subprocess.run([sys.argv[2], *words], capture_output=True, text=True, check=True)
+    one = json.loads(ran.stdout)
+    assert abs(one["estimated_s"] / way["estimated_s"] - 1) < 1e-9 and one["memory_B"] == way["memory_B"], way
+PYTHON
+
 echo "spaces are searched"

@@ -47,4 +47,37 @@ missed = "80 % bars cover 0 % of the runs of the source AxoNN 20B Frontier when 
 assert said["intervals"]["wrong"] in ("", missed), said["intervals"]["wrong"]
 assert 0.65 <= said["intervals"]["covered"] <= 0.95
 PYTHON
+
+# The table of memory: what each peak deviates by, and one row for each run of which something is known.
+"$fourfold" validate --set memory >"$folder/memory" 2>/dev/null
+python3 - "$folder/memory" "$FOURFOLD_SOURCE_DIR/scaling/validation/sets/memory.csv" <<'PYTHON'
+import csv, re, sys
+lines = [line for line in open(sys.argv[2]) if not line.startswith("#")]
+known = {row["id"]: row for row in csv.DictReader(lines)}
+text = open(sys.argv[1]).read()
+rows, peaks, right = 0, [], 0
+for line in text.splitlines():
+    cells = re.split(r"  +", line)
+    if len(cells) != 8 or cells[6] not in ("yes", "no"):
+        continue
+    name, _, counted, measured, projected, deviation, ran, said = cells
+    sure = int(re.search(r"[(](\d+) %[)]", said).group(1))
+    wrong = ran == "yes" and sure < 50 or ran == "no" and sure > 50
+    assert said.endswith(", wrong") == wrong, line
+    rows += 1
+    right += not wrong
+    row = known.get(name, {"peak_is": counted, "outcome": "ran"})  # a long name goes on in the next line
+    assert ran == ("yes" if row["outcome"] == "ran" else "no"), line
+    assert (counted == "-") == (measured == "-") == (deviation == "-"), line
+    if measured == "-":
+        continue
+    assert counted == row["peak_is"], line
+    assert abs(float(measured) - int(row.get("peak_bytes", float(measured) * 2**30)) / 2**30) <= 0.006, line
+    assert abs(100 * float(projected) / float(measured) - 100 - float(deviation)) < 0.06 + 1.1 / float(measured), line
+    peaks.append(abs(float(deviation)))
+whole = re.search(r"^memory +(\d+) of \d+ +(\d+) +([0-9.]+) .* (\d+) of (\d+) +\d+$", text, re.M)
+assert rows > 80 and len(peaks) > 70, (rows, len(peaks))
+assert [int(whole[i]) for i in (1, 2, 4, 5)] == [rows, len(peaks), right, rows], (whole[0], rows, right)
+assert abs(sum(peaks) / len(peaks) - float(whole[3])) < 0.1, whole[0]
+PYTHON
 echo "validation guards its bounds, and error bars are what it finds"
