@@ -328,6 +328,29 @@ TEST(DrawnLogs, OfLinksAreRead) {
   EXPECT_THAT(links[3].left_out, HasSubstr("none of the collectives"));
 }
 
+TEST(DrawnLogs, OfLinksInJsonAreRead) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("log.json");
+  write_content(path, R"({"nvbandwidth": {"testcases": [
+    {"name": "host_to_device_memcpy_ce", "bandwidth_matrix": [["50.0", "54.0", "N/A"], [59.0]]},
+    {"name": "device_to_device_memcpy_read_ce", "bandwidth_matrix": [["N/A", "400"], ["0", 420]]},
+    {"name": "device_local_copy", "bandwidth_matrix": [["1500.0"]]},
+    {"name": "host_to_device_memcpy_sm", "status": "Waived"}]}})");
+  const std::vector<LogRun> runs = read_collective_log(path, {});
+  ASSERT_EQ(runs.size(), 4U);
+  EXPECT_EQ(runs[0].title, "nvbandwidth host_to_device_memcpy_ce");
+  EXPECT_EQ(runs[0].links.at(0).what, "host to device");
+  EXPECT_DOUBLE_EQ(runs[0].links[0].rate.value, 54e9);
+  EXPECT_EQ(runs[1].links.at(0).what, "device to device");
+  EXPECT_DOUBLE_EQ(runs[1].links[0].rate.value, 410e9);
+  EXPECT_EQ(runs[2].left_out, "measures no link as a training step uses it");
+  EXPECT_EQ(runs[3].left_out, "has no results");
+  EXPECT_TRUE(runs[2].links.empty() && runs[3].links.empty());
+  write_content(path, R"({"other": {}})");
+  EXPECT_EQ(refusal<std::exception>([&] { read_collective_log(path, {}); }),
+            path + ": this JSON lacks what nccl-tests and nvbandwidth write");
+}
+
 TEST(DrawnLogs, WhoTookPartIsChecked) {
   const TemporaryFolder folder;
   Draws draws(0);

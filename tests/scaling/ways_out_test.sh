@@ -9,6 +9,7 @@ cd "$folder"
 # Verbs, machines, models, grids and what is typed besides.
 questions=(
   "project --platform torus --model gpt-5b --grid 2x1x1x4 --recompute none --micro-batches 1"
+  "project --platform torus --model gpt-5b --grid 2x1x4x1 --recompute none --micro-batches 2"
   "project --platform dragonfly --model gpt-10b --grid x=2,data=4,pipe=2 --order 1f1b --micro-batches 8 --recompute none"
   "project --platform fat-tree-2 --model llama2-7b --grid 1x1x1x8 --recompute full"
   "project --platform torus --model gpt-20b --devices 8 --zero 0"
@@ -17,7 +18,7 @@ questions=(
   "project --platform torus --model gpt-10b --grid 2x1x1x4 --micro-batches 1 --system deepspeed-3d"
   "advise --platform torus --model gpt-20b --devices 4,8 --zero 0 --tokens 1T"
 )
-printed=0
+printed=0 some_layers=0
 for question in "${questions[@]}"; do
   # Words of a question are flags.
   # shellcheck disable=SC2206
@@ -52,9 +53,16 @@ import json
 way = json.load(open("way.json"))  # advice that has options has those that fit
 assert way["options"] if "options" in way else way["memory"]["fits"] in ("fits", "may fit")' ||
       fail "$command does not fit"
+    if [[ $command =~ --recompute-layers\ ([0-9]+) && ${BASH_REMATCH[1]} -gt 1 ]]; then
+      layers=${BASH_REMATCH[1]}
+      fewer=${command/--recompute-layers $layers/--recompute-layers $((layers - 1))}
+      ! bash -c "$fewer" 2>/dev/null </dev/null | grep -q ": fits (" || fail "a layer fewer fits, too: $fewer"
+      some_layers=$((some_layers + 1))
+    fi
     printed=$((printed + 1))
   done <commands
 done
 grep -qF -- "--recompute full --offload-activations on" all || fail "nothing is moved to the host"
+[ "$some_layers" -ge 1 ] || fail "nowhere are some layers recomputed"
 [ "$printed" -ge 12 ] || fail "only $printed ways out"
 echo "$printed ways out fit"
