@@ -21,6 +21,7 @@ set xrange [0:TIME_max]
 set grid noxtics
 set key outside right center Left reverse invert samplen 1.5 spacing 1.4
 set style fill solid 0.95 noborder
+entries = words(roles) + 1
 
 # The tallest sum is drawn first, so that each lower one covers it from below.
 do for [picture in pictures] {

@@ -1,4 +1,5 @@
-"""overlaps.py SVG...: no text stands over another one; letters count as 0.6 of their size wide."""
+"""overlaps.py [--legend-ends TEXT] SVG...: no text stands over another one, nor a legend, whose last text
+is TEXT, below the top of the axes; letters count as 0.6 of their size wide."""
 import re, sys
 
 def boxes(path):
@@ -15,10 +16,16 @@ def boxes(path):
         found.append((left, float(y) - size * 0.7, left + width, float(y), text))
     return found
 
-for path in sys.argv[1:]:
+last = sys.argv[2] if sys.argv[1] == "--legend-ends" else ""
+for path in sys.argv[3 if last else 1:]:
     all_boxes = boxes(path)
     assert all_boxes, path
     for i, one in enumerate(all_boxes):
         for other in all_boxes[:i]:
             if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]:
                 sys.exit(f"{path}: '{one[4]}' stands over '{other[4]}'")
+    if last:
+        legend = max(bottom for _, _, _, bottom, text in all_boxes if text == last)
+        top = min(upper for _, upper, _, _, text in all_boxes if re.fullmatch(r"-?[0-9.]+", text))
+        if legend > top:
+            sys.exit(f"{path}: the legend stands in the axes, {legend:g} below {top:g}")

@@ -92,6 +92,20 @@ points = [{ devices = 32, model = "gpt-5b" }]
 TOML
 shows lines -x " *zero *"
 
+# Memory over the step: what is drawn, of which stage, and each role. In a column of a paper the legend
+# stands above the axes.
+memory=(project --platform frontier --model gpt-5b --grid "pipe=4,data=2" --micro-batches 8
+  --batch-tokens 65536 --fidelity estimated --memory-figure out/course)
+run 0 "${memory[@]}"
+says "out/course.png, .svg and .pdf are drawn"
+shows course -x " *gpt-5b on frontier, grid data=2,pipe=4, stage [0-3] *"
+for width in "" 3.5in 7in; do
+  [ -z "$width" ] || run 0 "${memory[@]}" --width $width
+  for role in weights gradients optimizer communication "saved activations"; do shows course "$role"; done
+  python3 "$FOURFOLD_SOURCE_DIR/tests/scaling/overlaps.py" ${width:+--legend-ends temporaries} out/course.svg ||
+    fail "memory, $width"
+done
+
 # Ranks of a point whose grids by the paper's model were not simulated.
 study ranks <<'TOML'
 title = "A few grids"
