@@ -321,6 +321,19 @@ TEST(SoftwareMemory, IsTakenOverFromAnotherUnlessTheFileHasItsOwn) {
   EXPECT_FALSE(software_memory(with(own)).optimizer.has_value());
 }
 
+TEST(SoftwareMemory, OfAFunctionThatNobodyKnowsIsRefused) {
+  for (const char* manner : {"keeps", "gathers", "expands", "makes"}) {
+    const std::string head = std::string("[memory.") + manner + "]\n";
+    const auto said = [&](const std::string& function) {
+      const std::string path =
+          like_megatron("strange", head + function + " = { value = 1, source = \"me\" }\n");
+      return refusal<std::runtime_error>([&] { with(path); });
+    };
+    EXPECT_EQ(said("rotary"), "accepted");
+    EXPECT_THAT(said("rotari"), HasSubstr("is not known; did you mean \"rotary\"?")) << manner;
+  }
+}
+
 TEST(SoftwareMemory, IsScaledAsItsFactsAre) {
   const Scales twice{{"software.memory.keeps.bias_residual", 2.0},
                      {"software.memory.workspaces_MiB", 0.5}};

@@ -223,16 +223,17 @@ TEST(CheckKeys, NamesAllThatIsWrongInTheOrderOfTheFile) {
   replace(text, "memory_GB =", "memroy_GB =");
   replace(text, "{ size = 1000", "{ sise = 1000");
   replace(text, "launch_overhead_us = { value = 2, source = \"synthetic\" }", "");
-  replace(text, "[library.low_latency]", "[library.lowlatency]");
+  replace(text, "[library.low_latency]", "lowlatency = 1\nalgoritms = 2\n[library.low_latency]");
 
   const std::string said = complaint(text);
 
-  EXPECT_THAT(said, HasSubstr("mine.toml: 4 keys are unknown or missing\n  line "));
+  EXPECT_THAT(said, HasSubstr("mine.toml: 5 keys are unknown or missing\n  line "));
   const std::vector<std::string> expected{
       "\"processor.launch_overhead_us\" is missing\n",
       "unknown key \"processor.memroy_GB\"; did you mean \"memory_GB\"?\n",
       "unknown key \"processor.gemm.sise\"; did you mean \"size\"?\n",
-      "unknown key \"library.lowlatency\"; did you mean \"low_latency\"?\n"};
+      "unknown key \"library.lowlatency\"; did you mean \"low_latency\"?\n",
+      "unknown key \"library.algoritms\""};
   std::size_t place = 0;
   for (const std::string& sentence : expected) {
     place = said.find(sentence, place);

@@ -28,5 +28,8 @@ refuses '{}' 'usage' --work-limit
 refuses '{}' 'usage' --work-limit 0
 refuses '{}' 'usage' --work-limit 60s
 refuses '{}' 'usage' --fidelity exact
+# No word goes for a longer one that it begins.
+for word in f flo ful s4 s4u- s4u-ste fullest; do refuses '{}' 'usage' --fidelity $word; done
+for word in n networ gemm gemm-empirica equal steady-kernel networks; do refuses '{}' 'usage' --ideal $word; done
 
 exit "$((failures > 0))"

@@ -110,6 +110,7 @@ std::string on_one_line(std::string text) {
 // Each option has a row, the chosen one is taken, and each number of the operation comes with who
 // says it; nothing stands beyond a hundred columns.
 TEST(AdviceText, OfDrawnAnswersSaysWhatWasChosen) {
+  int unlike = 0;  // intervals of Young and Daly
   for (std::int64_t number = 0; number < 60; ++number) {
     const Advice advice = drawn_advice(number);
     const std::string text = advice_text(advice);
@@ -147,9 +148,14 @@ TEST(AdviceText, OfDrawnAnswersSaysWhatWasChosen) {
           line_of_all, run,
           std::regex("The run takes (.*?)( instead of |, as without them)(.*?);")));
       EXPECT_NE(run[1], run[3]);
+      EXPECT_TRUE(std::regex_search(
+          line_of_all, run, std::regex("Write one every (.*?) \\(Young (.*?), Daly (.*?)\\)")));
+      EXPECT_EQ(run[1], run[3]);
+      unlike += run[2] != run[3] ? 1 : 0;
     }
     for (const std::string& refused : advice.refused) EXPECT_THAT(line_of_all, HasSubstr(refused));
   }
+  EXPECT_GT(unlike, 0);
 }
 
 Advice plain_advice() {

@@ -346,9 +346,13 @@ TEST(DrawnLogs, OfLinksInJsonAreRead) {
   EXPECT_EQ(runs[2].left_out, "measures no link as a training step uses it");
   EXPECT_EQ(runs[3].left_out, "has no results");
   EXPECT_TRUE(runs[2].links.empty() && runs[3].links.empty());
-  write_content(path, R"({"other": {}})");
-  EXPECT_EQ(refusal<std::exception>([&] { read_collective_log(path, {}); }),
-            path + ": this JSON lacks what nccl-tests and nvbandwidth write");
+  for (const auto& [text, why] :
+       {std::pair{R"({"other": {}})", "is neither of nccl-tests nor of nvbandwidth"},
+        {R"({"nvbandwidth": {}})", "lacks what nccl-tests and nvbandwidth write"}}) {
+    write_content(path, text);
+    EXPECT_EQ(refusal<std::exception>([&] { read_collective_log(path, {}); }),
+              path + ": this JSON " + why);
+  }
 }
 
 TEST(DrawnLogs, WhoTookPartIsChecked) {

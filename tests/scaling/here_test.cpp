@@ -134,7 +134,7 @@ TEST(HereLog, LeavesOutTheFirstSteps) {
   const std::string path = folder.file("log.jsonl");
   std::ofstream log(path);
   log << "{\"kind\":\"run\"}\n";
-  for (double seconds : {9.0, 8.0, 7.0, 1.0, 2.0, 3.0}) {
+  for (double seconds : {9.0, 8.0, 7.0, 3.0, 1.0, 2.0}) {
     log << "{\"kind\":\"step\",\"seconds\":" << seconds
         << ",\"reference_s\":1e-4,\"exposed_s\":{\"x\":0.25,\"data\":0.5},\"kernels_s\":{"
            "\"product\":0.5,"

@@ -74,6 +74,7 @@ TEST_F(LossTables, AreTheSameWhereEachResumeBeginsALogOfItsOwn) {
     whole += part;
     EXPECT_EQ(table_of(whole).csv, csv);
   }
+  EXPECT_EQ(csv, loss_columns + std::string("1,5.25,,3.5,0\n")) << "a run that began anew";
 }
 
 // Wherever a log is torn, and by whatever, the steps of its other lines are in the curve.

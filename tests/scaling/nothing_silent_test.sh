@@ -33,6 +33,15 @@ ends 2 "a verb is missing" campaign
 ends 2 "cannot read nowhere.toml" campaign run nowhere.toml
 ends 2 "only points of a campaign are measured" compare --systems axonn-4d "${point[@]:0:8}" --fidelity measured
 
+# What is printed as JSON ends its last line.
+for verb in systems "systems axonn-4d" software "software fused" models platforms "platforms show frontier" \
+  "collectives --platform frontier --devices 16" "project ${point[*]}" "search ${point[*]}"; do
+  # shellcheck disable=SC2086
+  "$fourfold" $verb --json >out 2>err
+  [ -z "$(tail -c 1 out)" ] || fail "fourfold $verb --json does not end its last line"
+  python3 -c 'import json; json.load(open("out"))' || fail "fourfold $verb --json is no JSON"
+done
+
 # An option that could not take effect is refused, and says beside what it would.
 ends 2 "--wide cannot take effect without --explain" project "${point[@]}" --wide
 ends 2 "--transport cannot take effect without --set here" validate --set layers --transport auto

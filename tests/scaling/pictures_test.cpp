@@ -26,6 +26,19 @@ TEST(OrderText, StaysReadableWhereTurnsDiffer) {
   EXPECT_EQ(text.find("F1B10"), std::string::npos) << "a micro-batch that it is not";
 }
 
+// A label that fits its box to the letter is whole.
+TEST(OrderText, NamesEachTurnThatHasRoomForItsName) {
+  const std::string text =
+      order_text(chart_of(with(PipelineOrder::one_f_one_b, 12), 2, {{1}, {1}, {1}}));
+
+  for (const char* turn : {"F", "B"}) {
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_NE(text.find(turn + std::to_string(i)), std::string::npos) << turn << i << '\n'
+                                                                        << text;
+    }
+  }
+}
+
 TEST(OrderSvg, HasABoxForEveryTurnAndNamesItsColours) {
   const std::string svg =
       order_svg(chart_of(with(PipelineOrder::zero_bubble, 5), 3, {}), "a title");

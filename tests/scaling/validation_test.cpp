@@ -105,6 +105,7 @@ TEST(Validation, RefusesByLineAndColumn) {
   EXPECT_THAT(refusal(row("2,4,2,4,full,9,,,\n") + "a,me," + shape + "2,4,2,4,full,9,,,\n"),
               HasSubstr("line 3, column id: 'a' is there twice"));
   EXPECT_THAT(refusal("recomput," + columns), HasSubstr("did you mean \"recompute\"?"));
+  EXPECT_THAT(refusal("micro_batches," + columns), HasSubstr("did you mean \"micro_batch\"?"));
   EXPECT_THAT(refusal("#! bound: 3\n" + columns), HasSubstr("remark bound: it is not known"));
   EXPECT_THAT(refusal("#! bound_percent: low\n" + columns), HasSubstr("remark bound_percent"));
   EXPECT_THAT(refusal(columns), HasSubstr("has no rows"));

@@ -22,6 +22,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // As of the files that their makers publish, in the keys that a block is read from.
 json mistral() {
@@ -248,6 +249,31 @@ TEST(ForeignConfig, WhatIsNoKnownModelIsRefusedByName) {
   EXPECT_THAT(refused("model_type", "mistrall"), HasSubstr("did you mean \"mistral\"?"));
 }
 
+// Called by its own name, or where that is config.json by its folder's.
+TEST(ForeignConfig, OfAFileIsTheModelOfItsName) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "Mine-1B";
+  std::filesystem::create_directory(folder);
+  const auto read = [&](const char* name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+    return read_foreign_model((folder / name).string());
+  };
+  EXPECT_EQ(text_of(read("config.json", mistral().dump())),
+            text_of(model_in_config(mistral(), "Mine-1B")));
+  EXPECT_EQ(read("seven-b.json", mistral().dump()).model.name, "seven-b");
+  json rotary = neox();
+  rotary["rotary_pct"] = 0.5;
+  const std::string path = (folder / "part.json").string();
+  EXPECT_EQ(not_said_by((folder / "seven-b.json").string()), "");
+  std::ofstream(path) << rotary.dump();
+  EXPECT_THAT(not_said_by(path), HasSubstr("part says what no block here has: "));
+  for (const auto& [text, why] : {std::pair{"[1]", " is no JSON object"},
+                                  {"{\"model_type\": 3}", " "},
+                                  {"{", " is no JSON"}}) {
+    EXPECT_THAT(refusal<std::exception>([&] { read("part.json", text); }), StartsWith(path + why));
+  }
+  std::filesystem::remove_all(folder);
+}
+
 constexpr const char* arguments =
     "torchrun --nnodes 2 pretrain_gpt.py --num-layers 24 --hidden-size 2048 \\\n"
     " --num-attention-heads 16 --num-query-groups=4 --group-query-attention --seq-length 4096"
@@ -282,6 +308,10 @@ pos-emb: rotary
 rotary-emb-base: 500000
 no-weight-tying: true
 padded-vocab-size: 32000
+zero_optimization: {"stage": 1, "overlap_comm": true}
+)";
+
+constexpr const char* in_tables = R"(
 zero_optimization:
   stage: 1
   overlap_comm: true
@@ -297,13 +327,19 @@ std::string written(const std::string& text) {
 TEST(LaunchWords, OneModelInThreeNotationsIsOneModel) {
   const ForeignModel first = read_foreign_model(arguments);
 
-  for (const char* text : {in_braces, in_lines}) {
+  const std::string lines = in_lines, of_zero = "zero_optimization";
+  for (const std::string& text :
+       {std::string(in_braces), lines, lines.substr(0, lines.find(of_zero)) + in_tables}) {
     const LaunchWords words(written(text));
     EXPECT_EQ(text_of(model_in_launch(words)), text_of(first)) << text;
     EXPECT_EQ(words.number({"zero-optimization.stage"}, 0), 1);
     EXPECT_TRUE(words.flag("zero-optimization.overlap-comm"));
     EXPECT_TRUE(words.not_asked().empty());
   }
+  const std::string other = ::testing::TempDir() + "fourfold_launch.yaml";
+  std::ofstream(other) << in_lines;
+  EXPECT_EQ(text_of(read_foreign_model(other)), text_of(first));
+  std::filesystem::remove(other);
   EXPECT_TRUE(first.not_said.empty());
   EXPECT_EQ(first.model.kv_heads(), 4);
   EXPECT_EQ(first.model.vocabulary, 32'000);
@@ -320,6 +356,28 @@ TEST(LaunchWords, VocabulariesArePaddedOnEachShare) {
   EXPECT_EQ(vocabulary(" --vocab-size 50257 --tensor-model-parallel-size 8"
                        " --make-vocab-size-divisible-by 1"),
             50'264);
+}
+
+// Of what a model here cannot have, what is taken instead; and what is read otherwise than said.
+TEST(LaunchWords, WhatNoModelHereHasIsSaid) {
+  for (const auto& [more, what, taken] :
+       {std::tuple{" --rotary-percent 0.5", "rotary positions on part of a head's columns", "all"},
+        {" --position-embedding-type alibi", "positions by alibi", "rotary"},
+        {" --squared-relu", "activation squared-relu", "swiglu"},
+        {" --add-qkv-bias", "biases of queries, keys and values", "none"},
+        {" --position-embedding-type learned_absolute --max-position-embeddings 8192",
+         "max-position-embeddings 8192", "4096"}}) {
+    const ForeignModel foreign = read_foreign_model(std::string(arguments) + more);
+    ASSERT_EQ(foreign.not_said.size(), 1U) << more;
+    EXPECT_EQ(foreign.not_said[0].what, what);
+    EXPECT_EQ(foreign.not_said[0].taken, taken);
+  }
+  for (const auto& [more, why] :
+       {std::pair{" --norm-epsilon tiny", "norm-epsilon 'tiny' is no number"},
+        {" --swiglu maybe", "swiglu 'maybe' is neither true nor false"}}) {
+    EXPECT_THAT(refusal<std::exception>([&] { read_model(std::string(arguments) + more); }),
+                HasSubstr(why));
+  }
 }
 
 TEST(LaunchWords, WhatNobodyReadsIsNamedAndWhatChangesNoTimeIsNot) {

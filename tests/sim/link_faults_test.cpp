@@ -142,6 +142,9 @@ TEST_F(LinkFaultsTest, RefusesALinkThatIsNamedTwiceOrGoneAndToLoseMoreThanThereI
        {std::pair{"nic:0.0", 1}, std::pair{"local:0.0-1", 1}, std::pair{"global:0-1", 4}}) {
     EXPECT_EQ(said({{name, cables}}), "accepted");
     EXPECT_THAT(said({{name, cables + 1}}), HasSubstr("cannot fail")) << name;
+    for (const char* behind : {"x", " ", ".0", "-1", ":0"}) {
+      EXPECT_NE(said({{std::string(name) + behind, 1}}), "accepted") << name << behind;
+    }
   }
 }
 

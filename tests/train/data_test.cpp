@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -14,6 +15,7 @@
 #include "engine/train/run/same_data.hpp"
 #include "support/random.hpp"
 #include "tests/golden.hpp"
+#include "tests/refusal.hpp"
 #include "tests/train/shared_folder.hpp"
 #include "tests/train/token_files.hpp"
 
@@ -85,6 +87,21 @@ TEST_F(data, validation_is_the_end_of_every_file_and_never_trained_on) {
     counted += counted_targets(batch.targets);
   }
   EXPECT_EQ(counted, 199);
+}
+
+TEST_F(data, of_which_none_or_all_is_held_out_is_refused) {
+  DataOptions options = options_of(folder.write("a.txt", made_up_text()));
+  for (const double share : {-0.1, 0.0, 1.0, 1.5, std::nan("")}) {
+    options.held_out = share;
+    EXPECT_EQ(
+        refusal<std::exception>([&] { Data(options, byte_model(16)); }),
+        fmt::format("the share of the text that is held out must lie between 0 and 1, not be {}",
+                    share));
+  }
+  for (const double share : {0.01, 0.99}) {
+    options.held_out = share;
+    EXPECT_EQ(refusal<std::exception>([&] { Data(options, byte_model(16)); }), "accepted");
+  }
 }
 
 // 39 words to train on and sequences of 16: an epoch is one sequence, cut at any of 23 places. Over

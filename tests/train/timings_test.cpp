@@ -2,10 +2,14 @@
 // which collectives are timed on how many ranks.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/measure/collective_times.hpp"
+#include "engine/train/measure/kernel_times.hpp"
 #include "engine/train/measure/measurements.hpp"
 #include "engine/train/measure/step_values.hpp"
 #include "tests/train/shared_folder.hpp"
@@ -160,6 +164,57 @@ TEST(Timings, OfCollectivesAreThoseOfEveryGroup) {
   EXPECT_EQ(collective_measurements(ranks), std::ranges::count(made, '\n'));
   ASSERT_TRUE(made.starts_with(all));
   EXPECT_EQ(std::ranges::count(made.substr(all.size()), '\n'), std::ranges::count(all, '\n') / 7);
+}
+
+// All products are kept already; the other kernels are made, each with what a fit asks of it.
+TEST_F(KeptMeasurements, OfKernelsAreThoseThatAreCounted) {
+  std::string all;
+  for (const char* form : {"NN", "NT", "TN"}) {
+    for (const int m : {32, 128, 384, 1024, 3072}) {
+      for (const int k : {32, 128, 384, 1024, 3072}) {
+        for (const int n : {32, 128, 384, 1024, 3072}) {
+          all += line_of({{"kind", "product"}, {"form", form}, {"m", m}, {"k", k}, {"n", n}}, 1);
+        }
+      }
+    }
+  }
+  for (const char* name : {"product", "map"})
+    all += line_of({{"kind", "crowd"}, {"name", name}}, 1);
+  const std::string path = folder_.write("kept", all);
+  {
+    Measurements measurements(world_, path, "test");
+    measure_crowding(measurements);
+    measure_kernels(measurements);
+    measure_overlap(measurements, TransportKind::ring);  // of one rank there is none
+  }
+  const std::string text = content_of(path);
+  ASSERT_TRUE(text.starts_with(all));
+  EXPECT_EQ(std::ranges::count(text, '\n'), kernel_measurements() + crowding_measurements());
+
+  std::map<std::string, std::vector<double>> sizes;  // what was asked of each, in turn
+  std::istringstream lines(text.substr(all.size()));
+  for (std::string line; std::getline(lines, line);) {
+    const json made = json::parse(line), what = made.at("what");
+    EXPECT_GT(made.at("seconds"), 0.0) << line;
+    EXPECT_LE(made.at("low"), made.at("high")) << line;
+    const std::string kind = what.at("kind");
+    const char* const size = kind == "copy" ? "bytes" : kind == "operation" ? "elements" : "flops";
+    sizes[kind + ' ' + what.value("name", "")].push_back(what.at(size));
+  }
+  int attentions = 0;
+  for (const auto& [name, asked] : sizes) {
+    const std::size_t times = name == "fma "                   ? 1
+                              : name == "copy "                ? 2
+                              : name.starts_with("operation ") ? 3
+                                                               : 4;
+    EXPECT_EQ(asked.size(), times) << name;
+    EXPECT_TRUE(std::ranges::is_sorted(asked)) << name;
+    const bool of_one_number = asked.back() == 1.0;  // whatever the model's size
+    EXPECT_EQ(std::set<double>(asked.begin(), asked.end()).size(), of_one_number ? 1U : times)
+        << name;
+    attentions += name.starts_with("attention ") ? 1 : 0;
+  }
+  EXPECT_EQ(attentions, 2) << "forward and backward";
 }
 
 using StepValuesOf = OneRank;
