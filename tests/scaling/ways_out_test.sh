@@ -56,7 +56,7 @@ assert way["options"] if "options" in way else way["memory"]["fits"] in ("fits",
     if [[ $command =~ --recompute-layers\ ([0-9]+) && ${BASH_REMATCH[1]} -gt 1 ]]; then
       layers=${BASH_REMATCH[1]}
       fewer=${command/--recompute-layers $layers/--recompute-layers $((layers - 1))}
-      ! bash -c "$fewer" 2>/dev/null </dev/null | grep -q ": fits (" || fail "a layer fewer fits, too: $fewer"
+      ! bash -c "$fewer" 2>/dev/null </dev/null | heard -F ": fits (" || fail "a layer fewer fits, too: $fewer"
       some_layers=$((some_layers + 1))
     fi
     printed=$((printed + 1))

@@ -260,17 +260,15 @@ TEST(ForeignConfig, OfAFileIsTheModelOfItsName) {
   EXPECT_EQ(text_of(read("config.json", mistral().dump())),
             text_of(model_in_config(mistral(), "Mine-1B")));
   EXPECT_EQ(read("seven-b.json", mistral().dump()).model.name, "seven-b");
+  EXPECT_EQ(not_said_by((folder / "seven-b.json").string()), "");
   json rotary = neox();
   rotary["rotary_pct"] = 0.5;
   const std::string path = (folder / "part.json").string();
-  EXPECT_EQ(not_said_by((folder / "seven-b.json").string()), "");
   std::ofstream(path) << rotary.dump();
   EXPECT_THAT(not_said_by(path), HasSubstr("part says what no block here has: "));
-  for (const auto& [text, why] : {std::pair{"[1]", " is no JSON object"},
-                                  {"{\"model_type\": 3}", " "},
-                                  {"{", " is no JSON"}}) {
-    EXPECT_THAT(refusal<std::exception>([&] { read("part.json", text); }), StartsWith(path + why));
-  }
+  EXPECT_EQ(refusal<std::exception>([&] { read("part.json", "[1]"); }),
+            path + " is no JSON object");
+  EXPECT_THAT(refusal<std::exception>([&] { read("part.json", "{}"); }), StartsWith(path + " "));
   std::filesystem::remove_all(folder);
 }
 
@@ -317,8 +315,8 @@ zero_optimization:
   overlap_comm: true
 )";
 
-std::string written(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "fourfold_launch.yml";
+std::string written(const std::string& text, const std::string& ending = ".yml") {
+  const std::string path = ::testing::TempDir() + "fourfold_launch" + ending;
   std::ofstream(path) << text;
   return path;
 }
@@ -336,14 +334,11 @@ TEST(LaunchWords, OneModelInThreeNotationsIsOneModel) {
     EXPECT_TRUE(words.flag("zero-optimization.overlap-comm"));
     EXPECT_TRUE(words.not_asked().empty());
   }
-  const std::string other = ::testing::TempDir() + "fourfold_launch.yaml";
-  std::ofstream(other) << in_lines;
-  EXPECT_EQ(text_of(read_foreign_model(other)), text_of(first));
-  std::filesystem::remove(other);
+  EXPECT_EQ(text_of(read_foreign_model(written(lines, ".yaml"))), text_of(first));
   EXPECT_TRUE(first.not_said.empty());
   EXPECT_EQ(first.model.kv_heads(), 4);
   EXPECT_EQ(first.model.vocabulary, 32'000);
-  std::filesystem::remove(written(""));
+  for (const char* ending : {".yml", ".yaml"}) std::filesystem::remove(written("", ending));
 }
 
 // Megatron-LM's --make-vocab-size-divisible-by, 128 without it, is of each tensor-parallel share.

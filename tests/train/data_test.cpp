@@ -91,16 +91,10 @@ TEST_F(data, validation_is_the_end_of_every_file_and_never_trained_on) {
 
 TEST_F(data, of_which_none_or_all_is_held_out_is_refused) {
   DataOptions options = options_of(folder.write("a.txt", made_up_text()));
-  for (const double share : {-0.1, 0.0, 1.0, 1.5, std::nan("")}) {
+  for (const double share : {-0.1, 0.0, 0.01, 0.99, 1.0, 1.5, std::nan("")}) {
     options.held_out = share;
-    EXPECT_EQ(
-        refusal<std::exception>([&] { Data(options, byte_model(16)); }),
-        fmt::format("the share of the text that is held out must lie between 0 and 1, not be {}",
-                    share));
-  }
-  for (const double share : {0.01, 0.99}) {
-    options.held_out = share;
-    EXPECT_EQ(refusal<std::exception>([&] { Data(options, byte_model(16)); }), "accepted");
+    const std::string said = refusal<std::exception>([&] { Data(options, byte_model(16)); });
+    EXPECT_EQ(said == "accepted", share > 0.0 && share < 1.0) << said;
   }
 }
 
