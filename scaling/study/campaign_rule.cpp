@@ -41,11 +41,11 @@ bool asks_for_all(const json& file) {
 // Why a key of [simulate] cannot take effect; empty: it can.
 std::string why_idle(const std::string& key, const json& file, const Campaign& campaign,
                      const SaidInstead& instead) {
-  const auto says_nothing = [](Fidelity fidelity) {
+  const auto simulates_nothing = [](Fidelity fidelity) {
     return fidelity != Fidelity::measured && !simulates(fidelity);
   };
-  if (says_nothing(campaign.fidelity) &&
-      says_nothing(instead.fidelity.value_or(campaign.fidelity))) {
+  if (simulates_nothing(campaign.fidelity) &&
+      simulates_nothing(instead.fidelity.value_or(campaign.fidelity))) {
     return fmt::format("fidelity = \"{}\" simulates nothing", name(campaign.fidelity));
   }
   const auto single = [](const Question& question) {

@@ -101,7 +101,9 @@ says "out/course.png, .svg and .pdf are drawn"
 shows course -x " *gpt-5b on frontier, grid data=2,pipe=4, stage [0-3] *"
 for width in "" 3.5in 7in; do
   [ -z "$width" ] || run 0 "${memory[@]}" --width $width
-  for role in weights gradients optimizer communication "saved activations"; do shows course "$role"; done
+  for role in weights gradients optimizer communication "saved activations" temporaries; do
+    shows course "$role"
+  done
   python3 "$FOURFOLD_SOURCE_DIR/tests/scaling/overlaps.py" ${width:+--legend-ends temporaries} out/course.svg ||
     fail "memory, $width"
 done
