@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "platforms/device_memory.hpp"
 #include "scaling/find/nearby.hpp"
+#include "scaling/find/search_space.hpp"
 #include "scaling/jobs/interrupt.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/program/options_in_effect.hpp"
@@ -33,7 +33,12 @@ std::string words_of_risk(const Question& question, Bytes need, const Platform& 
   if (chance <= fits_not_below) return "";
   return fmt::format(": {}, and {} asks for {:.0f} %", fits_text(chance),
                      question.memory_risk ? "--memory-risk" : "what is recommended",
-                     100.0 * (1.0 - question.memory_risk.value_or(usual_memory_risk)));
+                     100.0 * (1.0 - risk_of(question)));
+}
+
+// A point that does not fit its grid.
+[[noreturn]] void refuse(const Point& point) {
+  throw FindingFailed(misfit(point.model, point.grid, point.global_batch, point.options));
 }
 
 // The estimates of one grid, for the micro-batches asked for or for all that divide its batch.
@@ -45,37 +50,17 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
                     "extents multiply to the number of devices",
                     grid.str(), grid.size(), question.devices));
   }
-  const std::int64_t local_batch =
-      std::max<std::int64_t>(question.global_batch / replicas(grid), 1);
-  std::vector<std::int64_t> counts = divisors(local_batch);
-  if (question.micro_batches) counts = {*question.micro_batches};
-
-  SearchResult result;
-  result.tried = static_cast<std::int64_t>(counts.size());
-  const Bytes limit = memory_limit(platform, question.memory_risk.value_or(usual_memory_risk));
-  Bytes least{std::numeric_limits<double>::max()};
-  std::int64_t misfits = 0;
-  std::string first_reason;
-  for (std::int64_t count : counts) {
-    const Point point = point_of(question, grid, count);
-    const Misfit why = find_misfit(point.model, grid, point.global_batch, point.options);
-    if (why != Misfit::none) {
-      if (misfits++ == 0) {
-        first_reason = misfit(point.model, grid, point.global_batch, point.options);
-      }
-      ++result.rejected[rejection(why)];
-      continue;
-    }
-    const Estimate found = estimate_step(point, platform);
-    least = std::min(least, found.memory.peak);
-    if (found.memory.peak <= limit) {
-      result.feasible.push_back({grid, count, found});
-    } else {
-      ++result.rejected[Rejection::memory];
-    }
-  }
-  if (misfits == result.tried) throw FindingFailed(first_reason);
+  SearchSpace space = search_space(question, platform);
+  space.micro_batches = question.micro_batches;
+  // What no search would look at is refused in its own words.
+  const std::int64_t count = question.micro_batches.value_or(1);
+  const Point first = point_of(question, grid, count);
+  const std::int64_t batch = question.global_batch / replicas(grid);
+  if (question.global_batch % replicas(grid) != 0 || batch % count != 0) refuse(first);
+  SearchResult result = search(first, platform, space);
+  if (result.feasible.empty() && !result.closest) refuse(first);
   if (result.feasible.empty()) {
+    const Bytes least = result.closest->estimate.memory.peak;
     throw DoesNotFit(
         fmt::format("{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of "
                     "{:.4g} GB{}{}",
@@ -83,11 +68,6 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
                     memory_limit(platform).value / 1e9, platform.processor.memory.value / 1e9,
                     words_of_bucket(question.options), words_of_risk(question, least, platform)));
   }
-  std::erase_if(result.rejected, [](const auto& of_reason) { return of_reason.second == 0; });
-  std::stable_sort(result.feasible.begin(), result.feasible.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     return a.estimate.outcome.total < b.estimate.outcome.total;
-                   });
   return result;
 }
 
@@ -136,7 +116,15 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
   text += fmt::format(" ({} tried{}{})", counted(result.tried, "combination"),
                       reasons.empty() ? "" : ", rejected ", fmt::join(reasons, ", "));
   if (const std::string order = why_no_order(question); !order.empty()) return text + ": " + order;
-  if (!result.closest_miss.empty()) return text + ": " + result.closest_miss;
+  if (result.closest) {
+    return text + fmt::format(
+                      ": the closest, grid {} with {}, needs {:.1f} GB per device of the "
+                      "usable {:.1f} GB",
+                      result.closest->grid.str(),
+                      counted(result.closest->micro_batches, "micro-batch"),
+                      result.closest->estimate.memory.peak.value / 1e9,
+                      memory_limit(platform, risk_of(question)).value / 1e9);
+  }
   if (question.system) return text;
   const std::string instead = nearby(question, platform);
   return instead.empty() ? text : text + "; " + instead;
@@ -147,10 +135,9 @@ SearchResult searched(const Question& question, const Platform& platform,
                       std::optional<Seconds> faster_than, const std::vector<StepOptions>& known,
                       const ProgressWatch& watch) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
-  SearchSpace space{question.devices, question.stages};
+  SearchSpace space = search_space(question, platform);
   space.faster_than = faster_than;
   if (faster_than) space.micro_batches = question.micro_batches;
-  space.memory_risk = question.memory_risk.value_or(usual_memory_risk);
   std::vector<ProcessGrid> of_model;
   if (question.grids_by == GridsBy::sc24_model) {
     of_model = coded_grids(question.model, question.global_batch, question.devices, platform.name,
@@ -158,10 +145,6 @@ SearchResult searched(const Question& question, const Platform& platform,
     space.stages = {1};
     space.looks_at = [&](const ProcessGrid& grid) {
       return std::ranges::count(of_model, grid) > 0;
-    };
-  } else if (question.system) {
-    space.looks_at = [&](const ProcessGrid& grid) {
-      return searches(*question.system, grid, question.options.rank_order, platform.node.devices);
     };
   }
   if (!known.empty()) {

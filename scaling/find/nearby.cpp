@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "platforms/device_memory.hpp"
+#include "scaling/find/search_space.hpp"
 #include "schedule/models/fit.hpp"
-#include "sim/estimate/search.hpp"
 #include "support/divisors.hpp"
 #include "support/prose.hpp"
 
@@ -21,14 +21,10 @@ constexpr int most_searched = 3;  // counts on either side, each with a whole se
 
 bool fits(const Question& question, const Platform& platform) {
   const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
-  const double risk = question.memory_risk.value_or(usual_memory_risk);
-  return std::ranges::any_of(
-      search(pattern, platform,
-             {.devices = question.devices, .stages = question.stages, .memory_risk = risk})
-          .feasible,
-      [&](const Candidate& candidate) {
-        return !question.micro_batches || candidate.micro_batches == *question.micro_batches;
-      });
+  SearchSpace space = search_space(question, platform);
+  space.micro_batches = question.micro_batches;
+  space.faster_than = Seconds{std::numeric_limits<double>::infinity()};
+  return !search(pattern, platform, space).feasible.empty();
 }
 
 // The first of the counts, in their order, that fits.

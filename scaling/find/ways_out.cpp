@@ -10,6 +10,7 @@
 #include <set>
 
 #include "platforms/device_memory.hpp"
+#include "scaling/find/search_space.hpp"
 #include "schedule/models/fit.hpp"
 #include "support/divisors.hpp"
 #include "support/prose.hpp"
@@ -24,28 +25,24 @@ constexpr std::int64_t usual_offload_bucket = 16'777'216;  // elements
 // for. fastest: that alone.
 enum class Wanted : std::uint8_t { all, fastest };
 
-std::vector<Candidate> answers(const Question& question, const Platform& platform, Wanted wanted) {
-  SearchSpace space{question.devices, question.stages};
+SearchSpace space_of(const Question& question, const Platform& platform) {
+  SearchSpace space = search_space(question, platform);
   space.micro_batches = question.micro_batches;
-  if (wanted == Wanted::fastest && !question.most_at_once) {
+  space.most_at_once = question.most_at_once;
+  return space;
+}
+
+SearchResult searched(const Question& question, const Platform& platform,
+                      const SearchSpace& space) {
+  return search(point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1), platform, space);
+}
+
+std::vector<Candidate> answers(const Question& question, const Platform& platform, Wanted wanted) {
+  SearchSpace space = space_of(question, platform);
+  if (wanted == Wanted::fastest) {
     space.faster_than = Seconds{std::numeric_limits<double>::infinity()};
   }
-  space.memory_risk = question.memory_risk.value_or(usual_memory_risk);
-  if (question.grid) {
-    space.stages = {question.grid->extent(Axis::pipe)};
-    space.looks_at = [&](const ProcessGrid& grid) { return grid == *question.grid; };
-  } else if (question.system) {
-    space.looks_at = [&](const ProcessGrid& grid) {
-      return searches(*question.system, grid, question.options.rank_order, platform.node.devices);
-    };
-  }
-  const Point pattern = point_of(question, ProcessGrid(question.devices, 1, 1, 1), 1);
-  std::vector<Candidate> found = search(pattern, platform, space).feasible;
-  std::erase_if(found, [&](const Candidate& one) {
-    const std::int64_t sequences = question.global_batch / batch_unit(one.grid, one.micro_batches);
-    return question.most_at_once && sequences > *question.most_at_once;
-  });
-  return found;
+  return searched(question, platform, space).feasible;
 }
 
 Coordinates extents_of(const ProcessGrid& grid) {
@@ -99,11 +96,8 @@ class WaysOut {
   }
 
  private:
-  // With all the room there could be, whatever needs least.
+  // Whatever needs least.
   bool find_closest() {
-    constexpr double times = 1e6;
-    Platform roomy = platform_;
-    roomy.processor.memory *= times;
     std::vector<StepOptions> variants = question_.variants;
     if (variants.empty()) variants.push_back(question_.options);
     // How gradients are reduced saves seconds, and no memory.
@@ -113,22 +107,26 @@ class WaysOut {
              one.data_reduction != usual.data_reduction;
     };
     if (!std::ranges::all_of(variants, saves_time)) std::erase_if(variants, saves_time);
-    bool any = false;
+    std::optional<Candidate> closest;
     for (const StepOptions& options : variants) {
       Question one = question_;
       one.options = options;
-      for (Candidate& candidate : answers(one, roomy, Wanted::all)) {
-        const Bytes need = candidate.estimate.memory.peak;
-        if (any && need >= shortage_.found.estimate.memory.peak) continue;
-        any = true;
-        shortage_.point = point_of(one, candidate.grid, candidate.micro_batches);
-        shortage_.found = std::move(candidate);
-      }
+      SearchSpace space = space_of(one, platform_);
+      space.closest_alone = true;
+      std::optional<Candidate> found = searched(one, platform_, space).closest;
+      const bool less =
+          found && (!closest || found->estimate.memory.peak < closest->estimate.memory.peak);
+      if (!less) continue;
+      closest = std::move(found);
+      shortage_.point = point_of(one, closest->grid, closest->micro_batches);
     }
+    if (!closest) return false;
+    shortage_.found = std::move(*closest);
+    shortage_.found.estimate = estimate_step(shortage_.point, platform_);
     base_ = question_;
     base_.options = shortage_.point.options;
     base_.variants.clear();
-    return any;
+    return true;
   }
 
   std::vector<Change> option_changes() const {

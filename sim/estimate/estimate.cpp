@@ -188,6 +188,13 @@ std::vector<MemoryUse> Estimator::memory(std::span<const Folded> stages, const P
   return uses;
 }
 
+Bytes Estimator::memory_alone(const Folded& stage, const ProcessGrid& grid,
+                              std::int64_t micro_batches) {
+  evaluate_sizes({&stage, 1}, grid, micro_batches);
+  const MemoryOfSoftware software(platform_, question_, grid, micro_batches);
+  return peak_memory(stage, sizes_[0], grid, software.rules()).peak * (1.0 - bound_rounds);
+}
+
 Seconds Estimator::alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches,
                          Seconds most) {
   const std::span<const Folded> one(&stage, 1);

@@ -67,6 +67,8 @@ class Estimator {
   // Peak memory alone, by stage.
   std::vector<MemoryUse> memory(std::span<const Folded> stages, const ProcessGrid& grid,
                                 std::int64_t micro_batches);
+  // What a stage needs at least: without what software has there all the time.
+  Bytes memory_alone(const Folded& stage, const ProcessGrid& grid, std::int64_t micro_batches);
   // How long a stage would take to which messages come without anybody's having to send them, and
   // whose lanes share nothing: no pipeline with that stage is faster. Where that is more than
   // `most`, it may say less, but more than `most` still: what it computes without waiting, or what

@@ -2,7 +2,7 @@
 #include "sim/estimate/search.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -17,20 +17,15 @@ namespace fourfold::inline sim::inline estimate {
 
 namespace {
 
-std::string gigabytes(Bytes bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GB", bytes.value / 1e9);
-  return text;
-}
-
 class Search {
  public:
   Search(const Point& question, const Platform& platform, const SearchSpace& space)
       : question_(question),
-        memory_limit_(memory_limit(platform, space.memory_risk)),
+        memory_limit_(space.closest_alone ? Bytes{} : memory_limit(platform, space.memory_risk)),
         estimator_(platform, question_),
         recordings_(question_.model),
         counts_(space.micro_batches),
+        most_at_once_(space.most_at_once),
         faster_than_(space.faster_than) {}
 
   void visit(const ProcessGrid& grid) {
@@ -40,6 +35,8 @@ class Search {
     const std::int64_t length = grid.extent(Axis::pipe);
     for (std::int64_t m : divisors(question_.global_batch / replicas(grid))) {
       if (m != counts_.value_or(m)) continue;
+      const std::int64_t at_once = question_.global_batch / batch_unit(grid, m);
+      if (at_once > most_at_once_.value_or(at_once)) continue;
       StepOptions options = question_.options;
       options.micro_batches = m;
       const Misfit with_options =
@@ -51,10 +48,14 @@ class Search {
       ++result.tried;
       Recordings& recordings = recordings_.of(in_effect(question_.options, grid));
       // The last stage has the head, and most to do.
-      if (faster_than_ && length > 1 &&
+      if (faster_than_ && std::isfinite(faster_than_->value) && length > 1 &&
           estimator_.alone(recordings.stage({length - 1, length}, m), grid, m, *faster_than_) >=
               *faster_than_) {
         ++result.slower;
+        continue;
+      }
+      if (needs_too_much(recordings, grid, m)) {
+        ++result.rejected[Rejection::memory];
         continue;
       }
       const Pipeline& stages = recordings.pipeline(length, m);
@@ -62,7 +63,7 @@ class Search {
           stages, grid, m, memory_limit_,
           faster_than_.value_or(Seconds{std::numeric_limits<double>::infinity()}));
       if (estimate.memory.peak > memory_limit_) {
-        note_miss(estimate.memory.peak, grid, m);
+        note_miss(std::move(estimate), grid, m);
         continue;
       }
       if (faster_than_ && estimate.outcome.total >= *faster_than_) {
@@ -87,12 +88,7 @@ class Search {
                 if (!(a.grid == b.grid)) return before(a.grid, b.grid);
                 return a.micro_batches < b.micro_batches;
               });
-    if (result.feasible.empty() && least_.value > 0) {
-      result.closest_miss =
-          "the closest, grid " + miss_.str() + " with " + std::to_string(miss_micro_batches_) +
-          " micro-batch" + (miss_micro_batches_ == 1 ? "" : "es") + ", needs " + gigabytes(least_) +
-          " per device of the usable " + gigabytes(memory_limit_);
-    }
+    if (!result.feasible.empty()) result.closest.reset();
   }
 
   SearchResult result;
@@ -110,12 +106,23 @@ class Search {
     ++result.rejected[rejection(why)];
   }
 
-  void note_miss(Bytes need, const ProcessGrid& grid, std::int64_t m) {
+  // One stage of a pipeline says so, before the others are recorded: the first keeps most, the last
+  // has the logits. What may be the closest miss is looked at as a whole.
+  bool needs_too_much(Recordings& recordings, const ProcessGrid& grid, std::int64_t m) {
+    const std::int64_t length = grid.extent(Axis::pipe);
+    if (length == 1 || !result.closest) return false;
+    const Bytes least = std::max(memory_limit_, result.closest->estimate.memory.peak);
+    for (const std::int64_t stage : {std::int64_t{0}, length - 1}) {
+      const Folded& step = recordings.stage({stage, length}, m);
+      if (estimator_.memory_alone(step, grid, m) > least) return true;
+    }
+    return false;
+  }
+
+  void note_miss(Estimate estimate, const ProcessGrid& grid, std::int64_t m) {
     ++result.rejected[Rejection::memory];
-    if (least_.value == 0 || need < least_) {
-      least_ = need;
-      miss_ = grid;
-      miss_micro_batches_ = m;
+    if (!result.closest || estimate.memory.peak < result.closest->estimate.memory.peak) {
+      result.closest = {grid, m, std::move(estimate)};
     }
   }
 
@@ -124,10 +131,8 @@ class Search {
   Estimator estimator_;
   AllRecordings recordings_;
   std::optional<std::int64_t> counts_;  // of micro-batches
+  std::optional<std::int64_t> most_at_once_;
   std::optional<Seconds> faster_than_;
-  Bytes least_;
-  ProcessGrid miss_;
-  std::int64_t miss_micro_batches_ = 0;
 };
 
 }  // namespace

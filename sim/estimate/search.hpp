@@ -32,8 +32,8 @@ struct SearchResult {
   // Not asked for, see SearchSpace::faster_than: those that fit, and pipelines that a bound rules
   // out before anybody knows whether they fit.
   std::int64_t slower = 0;
-  // If nothing fits: the candidate that needs least memory, and how much.
-  std::string closest_miss;
+  // If nothing fits: what needs least memory, of which the estimate is of memory alone.
+  std::optional<Candidate> closest;
 };
 
 // What is searched: all grids of so many devices whose pipeline has one of these lengths, with all
@@ -43,8 +43,10 @@ struct SearchSpace {
   std::vector<std::int64_t> stages{1};
   std::function<bool(const ProcessGrid&)> looks_at = {};  // all grids if empty
   std::optional<std::int64_t> micro_batches = {};         // absent: all
+  std::optional<std::int64_t> most_at_once = {};          // sequences of a micro-batch on a device
   std::optional<Seconds> faster_than = {};                // absent: all that fit are estimated
   double memory_risk = 0.5;                               // that a run is allowed not to fit
+  bool closest_alone = false;  // what needs least is found, as if nothing fitted
 };
 
 // The point's grid and micro-batches are ignored, its order and chunks are kept. Progress is called
