@@ -79,6 +79,14 @@ std::size_t entries_of(const std::string& csv) {
   return entries.size();
 }
 
+// Each picture gets an ending of its own.
+std::string without_ending(const std::string& path) {
+  for (const char* ending : {".csv", ".png", ".svg", ".pdf"}) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - std::strlen(ending));
+  }
+  return path;
+}
+
 }  // namespace
 
 DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& study,
@@ -138,8 +146,7 @@ std::string draw_loss_curve(const std::string& folder, const LossTable& losses) 
 
 std::string draw_scatter(const std::string& path, const std::string& csv,
                          const std::string& fidelity, double width_in) {
-  const std::string output = path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
-  return draw_one({"scatter", csv, output, {fidelity}}, width_in);
+  return draw_one({"scatter", csv, without_ending(path), {fidelity}}, width_in);
 }
 
 std::string draw_influence(const std::string& folder, const std::string& title, double width_in) {
@@ -150,7 +157,7 @@ std::string draw_influence(const std::string& folder, const std::string& title, 
 
 std::string draw_memory(const std::string& output, const std::string& csv, const std::string& title,
                         double width_in) {
-  return draw_one({"memory", csv, output, {title}}, width_in);
+  return draw_one({"memory", csv, without_ending(output), {title}}, width_in);
 }
 
 std::string draw_memorisation(const std::string& folder, const std::string& title,

@@ -42,8 +42,8 @@ std::string draw_scatter(const std::string& path, const std::string& csv,
 std::string draw_influence(const std::string& folder, const std::string& title,
                            double width_in = 0.0);
 
-// Writes OUTPUT.png, .svg and .pdf of memory over a step (scaling/text/memory_text.hpp). Returns a
-// sentence, as above.
+// Writes OUTPUT.png, .svg and .pdf, whichever of them OUTPUT itself ends with, of memory over a
+// step (scaling/text/memory_text.hpp). Returns a sentence, as above.
 std::string draw_memory(const std::string& output, const std::string& csv, const std::string& title,
                         double width_in = 0.0);
 

@@ -95,7 +95,7 @@ shows lines -x " *zero *"
 # Memory over the step: what is drawn, of which stage, and each role. In a column of a paper the legend
 # stands above the axes.
 memory=(project --platform frontier --model gpt-5b --grid "pipe=4,data=2" --micro-batches 8
-  --batch-tokens 65536 --fidelity estimated --memory-figure out/course)
+  --batch-tokens 65536 --fidelity estimated --memory-figure out/course.png)
 run 0 "${memory[@]}"
 says "out/course.png, .svg and .pdf are drawn"
 shows course -x " *gpt-5b on frontier, grid data=2,pipe=4, stage [0-3] *"
