@@ -8,7 +8,6 @@ namespace fourfold::inline engine {
 namespace {
 
 using plan::work::Copies;
-using plan::work::MarkedExchange;
 
 using BlocksOf = std::vector<std::vector<std::int64_t>>;  // by member
 

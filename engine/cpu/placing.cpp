@@ -11,7 +11,6 @@ namespace fourfold::inline engine::inline cpu {
 namespace {
 
 using Four = float __attribute__((vector_size(16)));
-using FourIndices = std::int32_t __attribute__((vector_size(16)));
 
 struct Strides {
   std::int64_t from, to;
@@ -25,14 +24,14 @@ FOURFOLD_CLONES void transpose_four_rows(const float* from, const Strides& strid
   for (; c + 4 <= n; c += 4) {
     Four r[4];
     for (int k = 0; k < 4; ++k) std::memcpy(&r[k], from + k * s.from + c, sizeof(Four));
-    const Four low01 = __builtin_shuffle(r[0], r[1], FourIndices{0, 4, 1, 5});
-    const Four high01 = __builtin_shuffle(r[0], r[1], FourIndices{2, 6, 3, 7});
-    const Four low23 = __builtin_shuffle(r[2], r[3], FourIndices{0, 4, 1, 5});
-    const Four high23 = __builtin_shuffle(r[2], r[3], FourIndices{2, 6, 3, 7});
-    const Four columns[4]{__builtin_shuffle(low01, low23, FourIndices{0, 1, 4, 5}),
-                          __builtin_shuffle(low01, low23, FourIndices{2, 3, 6, 7}),
-                          __builtin_shuffle(high01, high23, FourIndices{0, 1, 4, 5}),
-                          __builtin_shuffle(high01, high23, FourIndices{2, 3, 6, 7})};
+    const Four low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+    const Four high01 = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    const Four low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    const Four high23 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    const Four columns[4]{__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
     for (int k = 0; k < 4; ++k) std::memcpy(to + (c + k) * s.to, &columns[k], sizeof(Four));
   }
   for (; c < n; ++c) {

@@ -308,7 +308,8 @@ class SimgridFile {
         {{"unit # rail # up", "leaf # up"}, railed ? "unit # rail # up" : "leaf # up"},
         {{"pod # up"}, "pod # up"},
         {{"zone # up"}, "zone # up"}};
-    double comes = nic * static_cast<double>(std::ssize(node_.nics) / rails);
+    const std::int64_t nics_a_rail = std::ssize(node_.nics) / rails;
+    double comes = nic * static_cast<double>(nics_a_rail);
     std::int64_t below = 1;
     std::string rows;
     int level = 0;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "support/field_json.hpp"
 #include "support/nearest_name.hpp"
@@ -297,7 +298,7 @@ json json_of(const WhatIfs& what_ifs) {
 }
 
 WhatIfs read_what_ifs(JsonObject object) {
-  const FieldValues values = read_given_fields(object, what_if_fields().facts());
+  const FieldValues values = read_given_fields(std::move(object), what_if_fields().facts());
   WhatIfs what_ifs;
   what_if_fields().set(what_ifs, values);
   if (values.contains("seed") && !what_ifs.needs_seed()) {

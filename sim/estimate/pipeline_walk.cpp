@@ -215,8 +215,10 @@ std::int32_t PipelineWalk::walk(const StageClock& stage, const Leg& leg) {
                              now.lost.of_collectives, false, false});
   }
   for (const LegPart& part : leg) {
-    const auto body = static_cast<std::size_t>(stage.first_body + part.body);
-    const Range range = parts_[static_cast<std::size_t>(first_part_[body] + part.part)];
+    const auto body =
+        static_cast<std::size_t>(stage.first_body) + static_cast<std::size_t>(part.body);
+    const Range range =
+        parts_[static_cast<std::size_t>(first_part_[body]) + static_cast<std::size_t>(part.part)];
     for (std::int64_t i = 0; i < part.repeats; ++i) {
       for (std::int32_t s = range.first; s < range.last; ++s) {
         step(program_->steps[static_cast<std::size_t>(s)], passage);

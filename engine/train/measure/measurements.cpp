@@ -63,7 +63,8 @@ std::set<std::string> identities(const std::string& text, const std::string& pat
 }
 
 double quantile(const Times& sorted, double share) {
-  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(sorted.size() - 1)))];
 }
 
 // What asking for the time takes: as long as a short kernel.
