@@ -415,7 +415,7 @@ Id Recorder::all_to_all(Id id, Axis axis, Direction to, Hiding hiding) {
 
 Id Recorder::all_to_all_v(Id id, Id marks, Id arriving, Axis axis, Direction to, Hiding hiding) {
   const Shape& value = program_[id].shape;
-  const Shape& own = complete(marks, "all_to_all_v").shape;
+  const Shape own = complete(marks, "all_to_all_v").shape;
   const bool alike = own.rows == value.rows && own.sharding == value.sharding;
   const bool blocks = own.cols.constant() && value.cols.constant() && own.cols.value({}) > 0 &&
                       value.cols.value({}) % own.cols.value({}) == 0;
