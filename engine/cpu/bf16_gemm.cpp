@@ -139,7 +139,8 @@ namespace {
 bool computes_in_bf16() {
   static const bool can = [] {
     try {
-      Tile({GemmForm::nn, {8, 8, 8}, 8, 8, 8, Precision::bf16}, {dnnl::engine::kind::cpu, 0});
+      const Tile compiled({GemmForm::nn, {8, 8, 8}, 8, 8, 8, Precision::bf16},
+                          {dnnl::engine::kind::cpu, 0});
       return true;
     } catch (const dnnl::error&) {
       return false;

@@ -28,7 +28,7 @@ namespace {
 bool holds_checkpoint(const std::string& folder) {
   std::error_code missing;
   for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
-    const std::filesystem::path path = entry.path();
+    const std::filesystem::path& path = entry.path();
     if (path.filename().string().starts_with("step-") && path.extension() == ".json") return true;
   }
   return false;

@@ -41,7 +41,7 @@ StockNetwork::StockNetwork(const std::vector<StrandedRing>& rings, const Machine
     const std::shared_ptr<StockNetwork*> network = self.lock();
     const auto* communication = dynamic_cast<const s4u::Comm*>(&activity);
     if (!network || communication == nullptr) return;
-    (*network)->end_piece(reinterpret_cast<std::intptr_t>(communication->get_data<void>()) - 1);
+    (*network)->end_piece(communication->get_data<Wire>() - (*network)->wires_.data());
   });
 }
 
@@ -92,7 +92,7 @@ void StockNetwork::send_if_ready(std::int64_t number) {
   const Machine::Ends ends = machine_.ends(number);
   ++communications_;
   wire.in_flight = s4u::Comm::sendto_init();
-  wire.in_flight->set_data(reinterpret_cast<void*>(number + 1));
+  wire.in_flight->set_data(&wire);
   wire.in_flight->set_payload_size(
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes))));
   ends.throttle->set_bandwidth(ring.cap * wire.share);
