@@ -111,7 +111,9 @@ std::string why_nothing_fits(const Question& question, const Platform& platform,
       fmt::format("{} fits no grid of {} of {}{}{}", question.model.name,
                   counted(question.devices, "device"), platform.name, of_system, with);
   if (!counts.empty()) {
-    return text + fmt::format("; {} micro-batches would fit", fmt::join(counts, ", "));
+    const bool one = *counts.rbegin() == 1;
+    return text +
+           fmt::format("; {} micro-batch{} would fit", fmt::join(counts, ", "), one ? "" : "es");
   }
   text += fmt::format(" ({} tried{}{})", counted(result.tried, "combination"),
                       reasons.empty() ? "" : ", rejected ", fmt::join(reasons, ", "));

@@ -42,6 +42,7 @@ measures gemm 6 --shapes nn:64x64x64,NT:32x128x64,tn:64x32x64
 follows 'row["Gflop/s p50"]' '2e-9 * int(name.split()[1]) * int(name.split()[3]) * int(name.split()[5]) / seconds'
 # OpenBLAS and oneDNN in fp32, and oneDNN in bf16 where the processor can.
 measures gemm 2 --shapes 64x64x64 --precision bf16
+follows '"bf16" in name' 1
 follows 'row["% of FMA peak"] / row["Gflop/s p50"]' 'rows[0]["% of FMA peak"] / rows[0]["Gflop/s p50"]'
 measures maps 10 --sequences 1
 # An element of STREAM is a double: copy and scale move two, add and triad three.

@@ -60,9 +60,10 @@ ended 130 on
 grep -q "^asked to stop: step" on.out || fail "a rank that went on left no checkpoint"
 
 # Waits for ever, but a request to stop is heeded: what stands goes on for that, be it a rank, the only
-# one, mpirun or all of them.
-for which in rank alone mpirun all; do
-  name=asked-$which count=2
+# one, mpirun or all of them. Most of it is waiting, so all are done at once.
+asked() {
+  local which=$1 name=asked-$1 count=2 began
+  trap 'kill -KILL $stopped 2>/dev/null || true' EXIT
   if [ $which = alone ]; then count=1; fi
   saving $name $count --hang-timeout 0
   case $which in
@@ -77,7 +78,10 @@ for which in rank alone mpirun all; do
   [ $((SECONDS - began)) -le 30 ] || fail "$name took $((SECONDS - began)) s to end"
   grep -q "^asked to stop: step" $name.out || fail "$name left no checkpoint of its last step"
   resumed $name
-done
+}
+cases=()
+for which in rank alone mpirun all; do asked $which & cases+=($!); done
+for case in "${cases[@]}"; do wait "$case" || exit 1; done
 
 # A second request ends the job at once, stopped ranks and all.
 saving twice 2 --hang-timeout 0

@@ -105,6 +105,7 @@ TEST(Watch, EndsAJobWhenItMay) {
   asked.asked = true;
   EXPECT_THAT(asked.ended(25.0), HasSubstr("asked to stop, and no checkpoint can be written: no "
                                            "sign of life for"));
+  EXPECT_TRUE(asked.watch.is_silent(1, true) && !asked.watch.is_silent(1, false));
 }
 
 TEST(Watch, TellsAnEndlessLoopByOthersThatWaitAndRanksThatAllWait) {
