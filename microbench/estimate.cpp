@@ -171,6 +171,21 @@ void search_all(benchmark::State& state) {
 }
 BENCHMARK(search_all)->Unit(benchmark::kMillisecond);
 
+// Pipelines of a model that is far too large, of which one stage says so; and with room for all,
+// where each is looked at as a whole.
+void search_pipelines(benchmark::State& state, double times_the_memory) {
+  Platform platform = read_platform("frontier");
+  platform.processor.memory *= times_the_memory;
+  Point point = question();
+  point.model = read_model("gpt-640b");
+  std::int64_t tried = 0;
+  for (auto _ : state) tried += search(point, platform, {16, {1, 2, 4, 8, 16}}).tried;
+  state.counters["tried/s"] =
+      benchmark::Counter(static_cast<double>(tried), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(search_pipelines, nothing_fits, 1.0)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_pipelines, all_fit, 1e6)->Unit(benchmark::kMillisecond);
+
 void record_step_of_all_layers(benchmark::State& state) {
   const Model model = read_model("gpt-80b");
   StepOptions options;
