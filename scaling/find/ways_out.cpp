@@ -340,13 +340,21 @@ class WaysOut {
     }
   }
 
-  // Of ways by the same flags the first; but several grids, as each says another axis.
+  // Of ways by the same flags the first; but several grids, as each says another axis. Nor what does
+  // more than another way, and is no faster.
   void keep_best_of_each() {
     std::set<std::vector<std::string>> seen;
     std::erase_if(shortage_.ways, [&](const WayOut& way) {
       std::vector<std::string> flags;
       for (const auto& [flag, word] : way.flags) flags.push_back(flag == "--grid" ? word : flag);
       return !seen.insert(flags).second;
+    });
+    const std::vector<WayOut> all = shortage_.ways;
+    std::erase_if(shortage_.ways, [&](const WayOut& way) {
+      return std::ranges::any_of(all, [&](const WayOut& other) {
+        return other.flags != way.flags && std::ranges::includes(way.flags, other.flags) &&
+               other.device_seconds() <= way.device_seconds();
+      });
     });
   }
 

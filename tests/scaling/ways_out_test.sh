@@ -36,12 +36,12 @@ for question in "${questions[@]}"; do
 import json, sys
 answer = json.load(open("answer.json"))
 answer = answer.get("shortage", answer)
-assert answer["memory"]["fits"] != "fits", answer["memory"]
-assert answer["estimated_s"] > 0
-stages = answer["memory"]["stages"]
-assert all(abs(sum(s["at_peak_B"].values()) - s["peak_B"]) < 1 for s in stages)
+assert answer["memory"]["fits"] != "fits" and answer["estimated_s"] > 0, answer["memory"]
+assert all(abs(sum(s["at_peak_B"].values()) - s["peak_B"]) < 1 for s in answer["memory"]["stages"])
 seconds = [w["estimated_s"] * w["devices"] for w in answer["ways_out"] if "--memory-risk" not in w["command"]]
 assert seconds == sorted(seconds), seconds
+said = [set(w["command"].split()) for w in answer["ways_out"]]
+assert not any(a < b for i, a in enumerate(said) for b in said[i + 1:]), "does more for no less: " + str(said)
 for way in answer["ways_out"]: print(way["command"])' >commands || fail "${words[*]}: its JSON is wrong"
   cat commands >>all
   [ -s commands ] || fail "${words[*]} has no way out"
