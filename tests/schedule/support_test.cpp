@@ -131,7 +131,8 @@ TEST(ChromeTrace, HasNoTwoEventsThatCross) {
       trace.add(0, {"e", "kernel", static_cast<int>(i % 2), start, end, ""});
     }
     std::map<int, std::vector<std::pair<double, double>>> threads;
-    for (const nlohmann::json& event : nlohmann::json::parse(trace.text({})).at("traceEvents")) {
+    const nlohmann::json parsed = nlohmann::json::parse(trace.text({}));
+    for (const nlohmann::json& event : parsed.at("traceEvents")) {
       if (event.at("ph") != "X") continue;
       const double start = event.at("ts");
       threads[event.at("tid")].emplace_back(start, start + event.at("dur").get<double>());
