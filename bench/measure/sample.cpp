@@ -10,7 +10,8 @@ namespace fourfold::inline bench::inline measure {
 
 double nearest_rank(Sample sample, double share) {
   if (sample.empty()) throw std::invalid_argument("a quantile of no samples was asked for");
-  const auto at = static_cast<std::size_t>(share * static_cast<double>(sample.size() - 1) + 0.5);
+  const auto at =
+      static_cast<std::size_t>(std::lround(share * static_cast<double>(sample.size() - 1)));
   const auto place = sample.begin() + static_cast<std::ptrdiff_t>(at);
   std::nth_element(sample.begin(), place, sample.end());
   return *place;
