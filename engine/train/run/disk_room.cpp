@@ -21,7 +21,9 @@ constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
 // Checkpoints that the run writes, as far as that is known before.
 std::int64_t written(const TrainSettings& settings, std::int64_t steps_before) {
   const RunLength& length = settings.length;
-  std::int64_t count = settings.bad_steps == BadSteps::rewind ? 2 : 1;
+  // A run that goes back to its beginning saves that, too, unless it goes on from what is saved.
+  const bool beginning = settings.bad_steps == BadSteps::rewind && settings.resume.empty();
+  std::int64_t count = beginning ? 2 : 1;
   if (settings.checkpoint_every > 0) {
     count += length.steps > 0 ? (length.steps - steps_before) / settings.checkpoint_every : many;
   }
