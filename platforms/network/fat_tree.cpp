@@ -31,8 +31,8 @@ FatTree::FatTree(const FatTreeNetwork& network, std::int64_t nics_per_node, std:
   }
   std::int64_t below = 1;
   std::int64_t links = 0;
-  double capacity =
-      network.link_bandwidth.value * static_cast<double>(nics_per_node / network.rails);
+  const std::int64_t nics_a_rail = nics_per_node / network.rails;
+  double capacity = network.link_bandwidth.value * static_cast<double>(nics_a_rail);
   for (std::size_t tier = 0; tier < network.tiers.size(); ++tier) {
     const FatTreeTier& given = network.tiers[tier];
     if (given.members < 1 || !(given.oversubscription > 0.0)) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/question/point_json.hpp"
 #include "support/field_json.hpp"
@@ -52,7 +53,7 @@ json json_of(const Point& point) {
 
 StepOptions read_options(JsonObject object) {
   StepOptions options;
-  step_fields().set(options, read_fields(object, step_fields().facts()));
+  step_fields().set(options, read_fields(std::move(object), step_fields().facts()));
   return options;
 }
 
