@@ -32,7 +32,7 @@ void all_to_all(const std::vector<T>& sent, const std::vector<int>& sent_counts,
   check_mpi(MPI_Alltoall(sent_counts.data(), 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD),
             "MPI_Alltoall");
   const std::vector<int> from = offsets_of(sent_counts), to = offsets_of(counts);
-  received.resize(static_cast<std::size_t>(to.back() + counts.back()));
+  received.resize(static_cast<std::size_t>(to.back()) + static_cast<std::size_t>(counts.back()));
   check_mpi(MPI_Alltoallv(sent.data(), sent_counts.data(), from.data(), type, received.data(),
                           counts.data(), to.data(), type, MPI_COMM_WORLD),
             "MPI_Alltoallv");
