@@ -90,16 +90,18 @@ class JsonLog {
   std::vector<RankLine> ranks() const {
     const nlohmann::json& config = log_.at("config");
     const nlohmann::json& devices = config.at("devices");
-    const std::int64_t each =
-        config.at("nthreads").get<std::int64_t>() * config.at("ngpus").get<std::int64_t>();
+    const auto threads = whole_in(config.at("nthreads"), 1024),
+               of_thread = whole_in(config.at("ngpus"), 1024);
+    const std::int64_t each = threads && of_thread ? *threads * *of_thread : 0;
     if (each < 1 || each > 1024) fail("config has no number of devices a process");
     std::vector<RankLine> ranks;
     for (const nlohmann::json& one : devices) {
       const auto rank = whole_in(one.at("rank"), 1 << 30),
-                 group = whole_in(one.at("group"), 1 << 30);
-      if (!rank || !group) fail("a device has no rank or group");
-      const std::string device = fmt::format("{} {}", one.at("device").get<std::int64_t>(),
-                                             one.at("device_hex").get<std::string>());
+                 group = whole_in(one.at("group"), 1 << 30),
+                 number = whole_in(one.at("device"), 1 << 30);
+      if (!rank || !group || !number) fail("a device has no rank, group or number");
+      const std::string device =
+          fmt::format("{} {}", *number, one.at("device_hex").get<std::string>());
       for (std::int64_t i = 0; i < each; ++i) {
         ranks.push_back({1, *rank + i, *group, one.at("hostname"),
                          each == 1 ? device : fmt::format("{} + {}", device, i)});

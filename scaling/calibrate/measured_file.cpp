@@ -13,6 +13,13 @@
 
 namespace fourfold::inline scaling::inline calibrate {
 
+std::int64_t MeasuredOperation::whole(const char* key) const {
+  const std::optional<std::int64_t> number = whole_in(what.at(key));
+  if (!number)
+    throw std::runtime_error(fmt::format("a measurement's '{}' is no whole number", key));
+  return *number;
+}
+
 std::vector<MeasuredOperation> read_measured(const std::string& path) {
   std::vector<MeasuredOperation> all;
   const std::vector<TextLine> lines = read_lines(path, "the measurements in");
@@ -22,8 +29,8 @@ std::vector<MeasuredOperation> read_measured(const std::string& path) {
     try {
       if (!object) throw std::runtime_error("no JSON");
       all.push_back({object->at("what"), object->at("seconds"), object->at("low"),
-                     object->at("high"), object->at("n"), object->at("reference_s"),
-                     object->at("foreign_cores"), object->at("date")});
+                     object->at("high"), whole_in(object->at("n")).value(),
+                     object->at("reference_s"), object->at("foreign_cores"), object->at("date")});
     } catch (const std::exception&) {
       throw std::runtime_error(fmt::format("{}:{}: this is no measurement", path, line.number));
     }

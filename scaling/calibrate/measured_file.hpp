@@ -17,7 +17,7 @@ struct MeasuredOperation {
   std::string date;
 
   bool is(const std::string& kind) const { return what.at("kind") == kind; }
-  std::int64_t whole(const char* key) const { return what.at(key).get<std::int64_t>(); }
+  std::int64_t whole(const char* key) const;  // throws std::runtime_error where it is none
   std::string word(const char* key) const { return what.at(key).get<std::string>(); }
 };
 

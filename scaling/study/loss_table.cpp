@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/text_file.hpp"
 
 namespace fourfold::inline scaling::inline study {
@@ -52,19 +53,20 @@ struct Reader {
     if (cells.size() != 5 || read.ec != std::errc() || read.ptr != end) return;
     steps[step] = {cells[1], cells[2], cells[4] == "1"};
   }
-  // Throws nlohmann::json::exception.
+  // Throws a std::exception where a line is damaged.
   void take(const nlohmann::json& entry) {
     const std::string kind = entry.at("kind");
     if (kind == "run") return begin(entry);
     const bool validated = kind == "validation";
-    if (kind == "rewind") return forget_after(entry.at("step"));
+    if (kind == "rewind") return forget_after(whole_in(entry.at("step")).value());
     if (kind != "step" && !validated) return;
-    Losses& losses = steps[entry.at("step").get<std::int64_t>()];
+    Losses& losses = steps[whole_in(entry.at("step")).value()];
     const nlohmann::json& loss = entry.at("loss");  // null where there is none
     if (loss.is_number()) (validated ? losses.validation : losses.training) = loss.dump();
   }
   void begin(const nlohmann::json& run) {
-    const std::int64_t before = run.value("resumed_after_step", std::int64_t{0});
+    const std::int64_t before =
+        whole_in(run.value("resumed_after_step", nlohmann::json(0))).value();
     std::string model = model_text(run), data = run.at("data"), word = run.at("word");
     entropy = run.at("unigram_nats").dump();
     forget_after(before);
