@@ -70,16 +70,17 @@ int give_advice(const Typed& typed, const CLI::App& verb) {
   const Advice advice = advise(
       wish, [&](const std::string& activity, double done) { progress.update(activity, done); });
   if (advice.options.empty()) {
-    const DoesNotFit no(advice.reasons());
     const Question* asked = &wish.questions.front();  // the largest that the machine has
     for (const Question& question : wish.questions) {
       if (question.devices <= advice.platform.devices()) asked = &question;
     }
-    if (!typed.json) return say_no_room(no, *asked, verb, NoAs::text);
+    if (!typed.json) {
+      return say_no_room(DoesNotFit(advice.reasons()), *asked, verb, NoAs::text);
+    }
     nlohmann::json object = json_of(advice);
     object["shortage"] = shortage_json(*asked, typed_in(verb));
     print(object.dump() + '\n');
-    throw no;
+    throw DoesNotFit(advice.reasons());
   }
   print(typed.json ? json_of(advice).dump() + '\n' : advice_text(advice) + memory_of(advice));
   return advice.holds ? 0 : answer_is_no;

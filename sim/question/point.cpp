@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-Model read_model_values(JsonObject object) {
+Model read_model_values(const JsonObject& object) {
   Model model;
   model_record_fields().set(model, read_fields(object, model_record_fields().facts()));
   if (const std::string why = contradiction(model); !why.empty()) object.fail(why);
