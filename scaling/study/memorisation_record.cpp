@@ -9,6 +9,7 @@
 
 #include "scaling/study/figure.hpp"
 #include "support/json_object.hpp"
+#include "support/json_text.hpp"
 #include "support/plain_sentence.hpp"
 #include "support/prose.hpp"
 
@@ -28,6 +29,15 @@ std::string to_json(const MemorisationRecord& record) {
   return line.dump();
 }
 
+namespace {
+
+std::int64_t whole(const nlohmann::json& value, const char* what) {
+  if (const auto number = whole_in(value)) return *number;
+  throw std::runtime_error(fmt::format("'{}' is no whole number from 0 on", what));
+}
+
+}  // namespace
+
 MemorisationRecord parse_memorisation_record(const std::string& line) {
   try {
     const nlohmann::json json = parse_json(line, "the line");
@@ -35,9 +45,11 @@ MemorisationRecord parse_memorisation_record(const std::string& line) {
     record.key = json.at("key");
     record.model = json.at("model");
     record.parameters = json.at("parameters");
-    record.seed = json.at("seed");
+    record.seed = whole(json.at("seed"), "seed");
     record.goldfish = json.at("goldfish");
-    record.matches = json.at("matches").get<std::vector<std::int64_t>>();
+    for (const nlohmann::json& one : json.at("matches")) {
+      record.matches.push_back(whole(one, "matches"));
+    }
     record.equal_words = json.at("equal_words").get<std::vector<double>>();
     record.validation_loss = json.at("validation_loss");
     record.words_per_second = json.at("words_per_s");
