@@ -18,7 +18,7 @@ sanitized_build() {
     stop "the build with sanitizers failed at the first error above"
 }
 
-# Slow ones are left out: they are ten times slower here. So is what the processor is said to reach.
+# Slow ones are left out, ten times slower here, and what holds a speed or how soon an end is seen.
 check_without_mpi() {
   local rooms=(schedule platforms sim replay engine kernels scaling) targets=(fourfold) room
   for room in "${rooms[@]}"; do targets+=("tests-$room"); done
@@ -27,7 +27,7 @@ check_without_mpi() {
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   for room in "${rooms[@]}"; do
     say "tests-$room under sanitizers"
-    "build-sanitize/bin/tests-$room" --gtest_filter='-*SLOW_*:FmaPeak.*' --gtest_brief=1 </dev/null ||
+    "build-sanitize/bin/tests-$room" --gtest_filter='-*SLOW_*:FmaPeak.*:Attached.Ends*' --gtest_brief=1 </dev/null ||
       stop "tests-$room failed under sanitizers"
   done
 }
