@@ -76,7 +76,7 @@ LEFT_OUT = {"--help", "--output", "--svg", "--trace", "--memory-figure", "--json
             "--explain", "--space", "--influence", "--grids-by", "--work-limit"}
 POINT = {"--platform": "dragonfly", "--model": "gpt2-124m", "--batch-tokens": "65536"}
 # A search tries what it is not told.
-FEWER = {"--fidelity": "estimated", "--recompute": "full", "--weight-gather": "keep", "--gradient-reduction": "accumulated"}
+FEWER = {"--recompute": "full", "--weight-gather": "keep", "--gradient-reduction": "accumulated"}
 GRID = {"--grid": "x=2,z=2,data=2,pipe=2", "--fidelity": "estimated"}
 WHAT_IFS = ["--placement", "--jitter", "--slow-devices", "--degrade", "--fail", "--collective",
             "--seed", "--scale"]
@@ -92,7 +92,7 @@ VERBS = [
      ["--micro-batch-size", "--devices", "--grid", "--best", *OF_A_STEP]),
     ("compare", {**POINT, "--devices": "8", "--systems": "axonn-4d,pytorch-fsdp",
                  "--fidelity": "estimated"}, ["--systems", "--devices", "--grid", *OF_A_STEP]),
-    ("advise", {**POINT, **FEWER, "--devices": "4,8", "--tokens": "1B"},
+    ("advise", {**POINT, **FEWER, "--devices": "4,8", "--tokens": "1B", "--fidelity": "estimated"},
      ["--devices", "--stages"]),
     ("show", {"--model": "gpt2-124m"}, OF_A_STEP),
     ("show order", {"--stages": "4", "--micro-batches": "8", "--times": "1,2,1"},

@@ -29,7 +29,7 @@ printf '%s\n' '# source: made up' 'machine,devices,model,batch_s,pflops' 'fronti
 point=(--platform frontier --model gpt-22b --batch-tokens 1048576 --fidelity estimated)
 fits campaign run study.toml --fidelity estimated --output out
 awk 'length($0) > 120 {found = 1} END {exit !found}' out/table.txt || fail "table.txt has not all columns"
-fits compare --platform summit --model gpt-5b --devices 24 --batch-tokens 1048576 --output systems \
+fits compare --platform summit --model gpt-12b --devices 48 --batch-tokens 1048576 --output systems \
   --systems axonn-2022,deepspeed-3d,megatron-lm-2021 --fidelity estimated --recompute full
 fits project "${point[@]}" --devices 64 --explain
 fits project --platform selene --model gpt-1t-selene --grid x=8,data=6,pipe=64 --order interleaved --chunks 2 \
@@ -38,7 +38,7 @@ fits project "${point[@]}" --grid x=8,data=8 --system megatron-core
 fits project --platform frontier --model gpt-5b --devices 16 --batch-tokens 1048576 --jitter 2% \
   --slow-devices 1:0.5 --explain
 fits search "${point[@]}" --devices 64 --recompute full --weight-gather keep
-fits search "${point[@]}" --devices 8 --recompute full --weight-gather keep --stages all --order 1f1b,interleaved --chunks 1,2 --zero 0,1 --influence
+fits search "${point[@]}" --devices 16 --recompute full --weight-gather keep --stages all --order 1f1b,interleaved --chunks 1,2 --zero 0,1 --influence
 fits collectives --platform frontier --devices 8 --stride 8
 for of in platforms models software systems; do
   for name in $("$fourfold" "$of" --json | python3 -c 'import json, sys; print(*[one["name"] for one in json.load(sys.stdin)])'); do
