@@ -8,16 +8,14 @@
 #include <stdexcept>
 
 #include "scaling/bars/deviations.hpp"
+#include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "support/text_file.hpp"
 
 namespace fourfold::inline scaling::inline calibrate {
 
 std::int64_t MeasuredOperation::whole(const char* key) const {
-  const std::optional<std::int64_t> number = whole_in(what.at(key));
-  if (!number)
-    throw std::runtime_error(fmt::format("a measurement's '{}' is no whole number", key));
-  return *number;
+  return JsonObject(what, "a measurement").integer(key);
 }
 
 std::vector<MeasuredOperation> read_measured(const std::string& path) {
@@ -29,7 +27,7 @@ std::vector<MeasuredOperation> read_measured(const std::string& path) {
     try {
       if (!object) throw std::runtime_error("no JSON");
       all.push_back({object->at("what"), object->at("seconds"), object->at("low"),
-                     object->at("high"), whole_in(object->at("n")).value(),
+                     object->at("high"), JsonObject(*object, path).integer("n"),
                      object->at("reference_s"), object->at("foreign_cores"), object->at("date")});
     } catch (const std::exception&) {
       throw std::runtime_error(fmt::format("{}:{}: this is no measurement", path, line.number));

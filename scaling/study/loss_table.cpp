@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "support/json_object.hpp"
-#include "support/json_text.hpp"
 #include "support/text_file.hpp"
 
 namespace fourfold::inline scaling::inline study {
@@ -58,15 +57,19 @@ struct Reader {
     const std::string kind = entry.at("kind");
     if (kind == "run") return begin(entry);
     const bool validated = kind == "validation";
-    if (kind == "rewind") return forget_after(whole_in(entry.at("step")).value());
+    if (kind == "rewind") return forget_after(step_of(entry));
     if (kind != "step" && !validated) return;
-    Losses& losses = steps[whole_in(entry.at("step")).value()];
+    Losses& losses = steps[step_of(entry)];
     const nlohmann::json& loss = entry.at("loss");  // null where there is none
     if (loss.is_number()) (validated ? losses.validation : losses.training) = loss.dump();
   }
+  static std::int64_t step_of(const nlohmann::json& entry) {
+    return JsonObject(entry, "the line").integer("step");
+  }
   void begin(const nlohmann::json& run) {
+    JsonObject object(run, "the line");
     const std::int64_t before =
-        whole_in(run.value("resumed_after_step", nlohmann::json(0))).value();
+        object.has("resumed_after_step") ? object.integer("resumed_after_step") : 0;
     std::string model = model_text(run), data = run.at("data"), word = run.at("word");
     entropy = run.at("unigram_nats").dump();
     forget_after(before);

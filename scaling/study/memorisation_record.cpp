@@ -29,15 +29,6 @@ std::string to_json(const MemorisationRecord& record) {
   return line.dump();
 }
 
-namespace {
-
-std::int64_t whole(const nlohmann::json& value, const char* what) {
-  if (const auto number = whole_in(value)) return *number;
-  throw std::runtime_error(fmt::format("'{}' is no whole number from 0 on", what));
-}
-
-}  // namespace
-
 MemorisationRecord parse_memorisation_record(const std::string& line) {
   try {
     const nlohmann::json json = parse_json(line, "the line");
@@ -45,10 +36,12 @@ MemorisationRecord parse_memorisation_record(const std::string& line) {
     record.key = json.at("key");
     record.model = json.at("model");
     record.parameters = json.at("parameters");
-    record.seed = whole(json.at("seed"), "seed");
+    record.seed = JsonObject(json, "the line").integer("seed");
     record.goldfish = json.at("goldfish");
     for (const nlohmann::json& one : json.at("matches")) {
-      record.matches.push_back(whole(one, "matches"));
+      const std::optional<std::int64_t> number = whole_in(one);
+      if (!number) throw std::runtime_error("'matches' must be whole numbers, 0 or more");
+      record.matches.push_back(*number);
     }
     record.equal_words = json.at("equal_words").get<std::vector<double>>();
     record.validation_loss = json.at("validation_loss");

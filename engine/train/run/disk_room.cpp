@@ -21,9 +21,7 @@ constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
 // Checkpoints that the run writes, as far as that is known before.
 std::int64_t written(const TrainSettings& settings, std::int64_t steps_before) {
   const RunLength& length = settings.length;
-  // A run that goes back to its beginning saves that, too, unless it goes on from what is saved.
-  const bool beginning = settings.bad_steps == BadSteps::rewind && settings.resume.empty();
-  std::int64_t count = beginning ? 2 : 1;
+  std::int64_t count = saves_beginning(settings) ? 2 : 1;
   if (settings.checkpoint_every > 0) {
     count += length.steps > 0 ? (length.steps - steps_before) / settings.checkpoint_every : many;
   }
@@ -41,6 +39,10 @@ std::string size_text(double bytes) {
 }
 
 }  // namespace
+
+bool saves_beginning(const TrainSettings& settings) {
+  return settings.bad_steps == BadSteps::rewind && settings.resume.empty();
+}
 
 DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before) {
   const std::string folder = settings.folder + "/checkpoints";

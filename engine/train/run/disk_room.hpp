@@ -19,6 +19,9 @@ struct DiskNeed {
   double bytes() const { return bytes_of_checkpoints() + static_cast<double>(log_bytes); }
 };
 
+// A run that may go back to its beginning saves that, too, unless it goes on from what is saved.
+bool saves_beginning(const TrainSettings& settings);
+
 // Of the steps after so many. What stays (--keep-checkpoints) and the one that is being written are
 // there at once; a run that ends earlier writes fewer.
 DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before);

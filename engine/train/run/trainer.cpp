@@ -16,6 +16,7 @@
 #include "engine/mpi/session.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/disk_room.hpp"
 #include "engine/train/run/growth_report.hpp"
 #include "engine/train/run/rank_word.hpp"
 #include "engine/train/run/same_data.hpp"
@@ -58,7 +59,7 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
   bad_.farthest = saved_step_ = state_.step;
   began_ = now();
   try {
-    if (settings_.bad_steps == BadSteps::rewind && settings_.resume.empty()) write_checkpoint();
+    if (saves_beginning(settings_)) write_checkpoint();
     read_on();
     next_words_ = worker_.world.all(words_read_);
     expect_read();  // not known of all ranks yet
