@@ -15,6 +15,11 @@ inline constexpr Function squared_relu_backward{"squared_relu_backward"};
 
 namespace fourfold::tests {
 
+template <typename T>
+T squared_relu(T value) {
+  return value > T{} ? value * value : T{};
+}
+
 // Up by a factor of two, squared ReLU, down again: columns cut by y, then x, then y.
 class SquaredReluMlp {
  public:

@@ -12,10 +12,6 @@ namespace {
 
 constexpr Axis x = Axis::x, z = Axis::z;
 
-double squared_relu(double value) {
-  return value > 0 ? value * value : 0.0;
-}
-
 template <typename T>
 void compute_squared_relu(const Device&, const Op&, const reference::Operands<T>& o) {
   for (std::int64_t i = 0; i < o.output.size(); ++i) {

@@ -10,10 +10,6 @@
 namespace fourfold::tests {
 namespace {
 
-float squared_relu(float value) {
-  return value > 0.0F ? value * value : 0.0F;
-}
-
 void tuned_kernel(const KernelCall& call) {
   for (std::int64_t i = 0; i < call.out().size(); ++i) {
     call.out().fp32()[i] = squared_relu(call.in(0).fp32()[i]);

@@ -16,14 +16,8 @@ exec "$(dirname "$fourfold")/fourfold-replay" "\$@"
 SCRIPT
 chmod +x "$folder/bin/fourfold-replay"
 fourfold=$folder/bin/fourfold
-cat >"$folder/study.toml" <<'TOML'
-title = "One point"
-batch_tokens = 2_048  # a sequence for each of data: one candidate, one simulation
-fidelity = "simulated"
-[[machine]]
-platform = "perlmutter"
-points = [{ devices = 8, model = "gpt2-124m", grid = "4x1x1x2" }]
-TOML
+# A sequence for each of data: one candidate, one simulation.
+one_point "$folder/study.toml" simulated 2_048 perlmutter 'devices = 8, model = "gpt2-124m", grid = "4x1x1x2"'
 
 # try DEATHS RETRIES STATUS LEFT
 try() {

@@ -14,6 +14,7 @@
 #include "scaling/find/find_answer.hpp"
 #include "scaling/find/nearby.hpp"
 #include "scaling/jobs/launch.hpp"
+#include "schedule/models/model_file.hpp"
 #include "sim/question/replay_answer.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
@@ -207,6 +208,14 @@ TEST(Candidates, OfAGridThatNeedsTooMuchAreCountedOut) {
     platform.processor.memory = {share * peak(8)};
     EXPECT_THAT(said(question, platform), HasSubstr(needed));
   }
+}
+
+TEST(Candidates, SayHowFarOffTheClosestIs) {
+  Question question = question_on("fat-tree-2", 8);
+  question.model = read_model("gpt-80b");
+  EXPECT_THAT(said(question),
+              EndsWith("(90 combinations tried, rejected 90 by memory): the closest, grid 2x4x1x1 "
+                       "with 32 micro-batches, needs 175.0 GB per device of the usable 48.6 GB"));
 }
 
 // More risk, more candidates; each of them as likely to fit as was asked for.

@@ -1,5 +1,5 @@
 # What tests of the command line start with, sourced by them: $fourfold, a $folder that is gone at
-# the end, fail WORDS, run STATUS ARGUMENTS, says WORDS, heard, and is_golden.
+# the end, fail WORDS, run STATUS ARGUMENTS, says WORDS, heard, one_point, and is_golden.
 set -euo pipefail
 fourfold=${FOURFOLD_BIN_DIR:?}/fourfold
 folder=$(mktemp -d)
@@ -25,6 +25,12 @@ says() { grep -qF -- "$1" "$folder/said" || fail "it did not say: $1"; }
 # As grep -q at the end of a pipe, but for that it reads to the end: who writes a pipe that nobody
 # reads dies of it, and pipefail makes that the answer.
 heard() { grep "$@" | cat >/dev/null; }
+
+# one_point FILE FIDELITY BATCH_TOKENS PLATFORM POINT: writes a campaign of that point.
+one_point() {
+  printf '%s\n' 'title = "One point"' "fidelity = \"$2\"" "batch_tokens = $3" '[[machine]]' \
+    "platform = \"$4\"" "points = [{ $5 }]" >"$1"
+}
 
 # is_golden FILE NAME: FILE is tests/golden/NAME word for word; else the first differences are told and
 # its text is left where ./test.sh --accept finds it.

@@ -4,14 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/command_line.sh"
 cd "$folder"
 
-cat >small.toml <<'TOML'
-title = "small"
-fidelity = "estimated"
-batch_tokens = 1_048_576
-[[machine]]
-platform = "perlmutter"
-points = [{ devices = 16, model = "gpt2-124m" }]
-TOML
+one_point small.toml estimated 1_048_576 perlmutter 'devices = 16, model = "gpt2-124m"'
 of=(--devices 16 --batch-tokens 1048576 --fidelity estimated)
 point=(--platform perlmutter --model gpt2-124m "${of[@]}")
 

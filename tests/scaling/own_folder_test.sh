@@ -17,14 +17,7 @@ plant() {
   done
 }
 
-cat >point.toml <<'TOML'
-title = "One point"
-batch_tokens = 2_048
-fidelity = "estimated"
-[[machine]]
-platform = "perlmutter"
-points = [{ devices = 8, model = "gpt2-124m", grid = "4x1x1x2" }]
-TOML
+one_point point.toml estimated 2_048 perlmutter 'devices = 8, model = "gpt2-124m", grid = "4x1x1x2"'
 plant out table.txt{,.new} summary.csv{,.new} pflops.csv{,.new} {pflops,time}.{png,svg,pdf} report.html{,.new} \
   slurm.sh{,.new}
 for verb in run plot report "script --launcher slurm"; do

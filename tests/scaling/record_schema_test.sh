@@ -18,14 +18,7 @@ project --platform torus --grid x=2,data=2,pipe=4 --micro-batches 4 --zero 1 --f
 project --platform fat-tree-3 --devices 16 --system megatron-lm-2021 --fidelity estimated
 project --platform dragonfly --grid 2x2x2x2 --micro-batches 1 --explain
 project --platform crossbar --grid 2x2x2x2 --micro-batches 1 --fidelity estimated --scale "devices=?" --step-seconds 20
-cat >study.toml <<'TOML'
-title = "One point"
-batch_tokens = 131_072
-fidelity = "estimated"
-[[machine]]
-platform = "crossbar"
-points = [{ devices = 16, model = "gpt-5b" }]
-TOML
+one_point study.toml estimated 131_072 crossbar 'devices = 16, model = "gpt-5b"'
 "$fourfold" campaign run study.toml --output out >/dev/null 2>&1
 cat out/records.jsonl >>records.jsonl
 printf 'layers = 1\nhidden = 32\nheads = 2\nsequence_tokens = 32\nvocabulary = 256\n' >tiny.toml

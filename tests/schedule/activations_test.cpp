@@ -76,13 +76,6 @@ std::vector<Paper> papers() {
   return all;
 }
 
-StepOptions options_of(AttentionKernel attention, Recompute recompute) {
-  StepOptions options;
-  options.attention = attention;
-  options.recompute = recompute;
-  return options;
-}
-
 // By recompute. Of the paper's 34 without masks and scores: norms' outputs are two of 2 s b h,
 // which the products behind them keep as their inputs; an MLP from its norm to its activation has
 // one, and 8 and 8 for what the activation reads and makes. Our fused kernel repeats the scores
@@ -99,7 +92,7 @@ TEST(Activations, AreThePapersWithoutDropout) {
             {Recompute::norms, all - paper.stream(4 * paper.sbh())},
             {Recompute::mlp, all - paper.stream(2 * paper.sbh()) - 16 * paper.sbh() / paper.t},
             {Recompute::full, paper.inputs()}}) {
-        StepOptions options = options_of(attention, recompute);
+        StepOptions options = options_of(recompute, attention);
         options.sequence_parallel = paper.sequence_parallel;
         SCOPED_TRACE("t = " + std::to_string(paper.t) + (paper.sequence_parallel ? ", cut" : "") +
                      ", attention " + name(attention) + ", recompute " + name(recompute));
@@ -116,7 +109,7 @@ TEST(Activations, AreThePapersWithoutDropout) {
 TEST(SelectiveRecompute, RepeatsOneOfTheTwoProductsOfAttention) {
   const double tokens = static_cast<double>(sequences * model.sequence * model.layers);
   const auto a_token = [&](Recompute recompute) {
-    const StepOptions options = options_of(AttentionKernel::unfused, recompute);
+    const StepOptions options = options_of(recompute, AttentionKernel::unfused);
     const Counts counts = counted(model, options, ProcessGrid(), sequences).counts;
     return counts.functions.value / tokens / static_cast<double>(model.sequence * model.hidden);
   };
@@ -130,7 +123,7 @@ TEST(SelectiveRecompute, RepeatsOneOfTheTwoProductsOfAttention) {
 // Scores, probabilities and both gradients pass through memory: 2 bytes each where they are written
 // or read.
 TEST(UnfusedAttention, MovesWhatItsKernelsReadAndWrite) {
-  const Counted step = counted(model, options_of(AttentionKernel::unfused, Recompute::none),
+  const Counted step = counted(model, options_of(Recompute::none, AttentionKernel::unfused),
                                ProcessGrid(), sequences);
   const double pairs = 2.0 * 8 * 24 * 24 * 3, part = 2.0 * 24 * 3 * 64;
   std::map<std::string, double> moved;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <string>

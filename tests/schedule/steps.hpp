@@ -14,6 +14,13 @@ inline Model small_model(std::int64_t layers) {
   return {"small", layers, 48, 12, 8, 96};
 }
 
+inline StepOptions options_of(Recompute recompute, AttentionKernel attention) {
+  StepOptions options;
+  options.recompute = recompute;
+  options.attention = attention;
+  return options;
+}
+
 // A folded step with its local sizes on one grid; `sequences` is the batch of the whole step.
 struct Counted {
   Folded folded;

@@ -24,13 +24,6 @@ std::vector<Model> models() {
   return all;
 }
 
-StepOptions options_of(Recompute recompute, AttentionKernel attention) {
-  StepOptions options;
-  options.recompute = recompute;
-  options.attention = attention;
-  return options;
-}
-
 // Whatever part of whichever layers: the products that the program repeats beyond a step that keeps
 // all. Attention is s / 6h of a whole layer's (SC21, eq. 3).
 TEST(HardwareFlops, AreThoseThatTheStepExecutes) {
