@@ -50,4 +50,10 @@ if grep -rnE '[|] grep -[a-zA-Z]*q' tests --include='*_test.sh'; then
   echo "these pipes end in a reader that leaves early; end them in heard (tests/scaling/command_line.sh)."
   failed=1
 fi
+# Tests run side by side: a name that two of them may choose is a file that one takes from the other.
+if grep -rnE 'TempDir\(|temp_directory_path|mkdtemp|mkstemp|tmpnam' tests --include='*.[hc]pp' |
+  grep -v '^tests/temporary_folder[.]hpp:'; then
+  echo "these tests name a temporary file themselves; give each a folder of its own, a TemporaryFolder."
+  failed=1
+fi
 exit "$failed"

@@ -19,7 +19,7 @@
 #include "bench/regress/baseline.hpp"
 #include "tests/edits.hpp"
 #include "tests/golden.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

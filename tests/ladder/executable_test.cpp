@@ -21,7 +21,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/paths.hpp"
 #include "tests/points.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

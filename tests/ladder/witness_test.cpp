@@ -14,7 +14,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/ladder/points.hpp"
 #include "tests/paths.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

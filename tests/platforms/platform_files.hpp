@@ -11,7 +11,7 @@
 
 #include "platforms/platform.hpp"
 #include "tests/paths.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 

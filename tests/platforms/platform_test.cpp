@@ -192,8 +192,7 @@ void multiply(edits::Tree& file, const std::string& family, double factor) {
 }
 
 TEST(ScaleGroups, AreTakenWhereAFileWithTheirNumbersIs) {
-  const std::string path =
-      (std::filesystem::path(::testing::TempDir()) / "scaled_machine.toml").string();
+  const std::string path = scratch("scaled_machine.toml").string();
   int taken = 0, refused = 0;
   for (const std::string machine : fixed_machines) {
     const Platform platform = read_platform(path_of_machine(machine));

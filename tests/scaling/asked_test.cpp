@@ -17,7 +17,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/scaling/small_questions.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/drawn_steps.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

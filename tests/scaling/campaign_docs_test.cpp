@@ -12,7 +12,7 @@
 #include "sim/question/point_json.hpp"
 #include "support/field.hpp"
 #include "tests/paths.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

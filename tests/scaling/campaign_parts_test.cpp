@@ -24,7 +24,7 @@
 #include "schedule/models/parameter_count.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -17,7 +17,7 @@
 #include "support/text_file.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -51,7 +51,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/edited_table.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/toml_tree.hpp"
 
 namespace fourfold::tests {

@@ -13,7 +13,7 @@
 #include "schedule/collectives/collective.hpp"
 #include "support/random.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

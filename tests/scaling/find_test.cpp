@@ -24,7 +24,7 @@
 #include "sim/question/point_json.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/small_questions.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

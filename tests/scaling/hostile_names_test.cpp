@@ -28,7 +28,7 @@
 #include "support/visible_text.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/drawn_studies.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -11,7 +11,7 @@
 #include "scaling/study/report.hpp"
 #include "support/text_file.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -18,7 +18,7 @@
 #include "tests/golden.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -17,7 +17,7 @@
 #include "sim/cost/protocol.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

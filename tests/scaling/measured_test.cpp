@@ -8,7 +8,7 @@
 #include "scaling/study/measured_table.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -13,7 +13,7 @@
 #include "scaling/study/memorisation_record.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -20,7 +20,7 @@
 #include "support/trade_words.hpp"
 #include "tests/paths.hpp"
 #include "tests/scaling/printed.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

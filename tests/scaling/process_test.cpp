@@ -22,7 +22,7 @@
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/silent_ranks.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -14,7 +14,7 @@
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

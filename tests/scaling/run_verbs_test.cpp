@@ -17,7 +17,7 @@
 #include "support/prose.hpp"
 #include "tests/scaling/printed.hpp"
 #include "tests/scaling/said_entries.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

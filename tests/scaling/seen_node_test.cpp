@@ -20,7 +20,7 @@
 #include "support/random.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

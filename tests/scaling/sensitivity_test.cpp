@@ -13,7 +13,7 @@
 #include "tests/machines.hpp"
 #include "tests/points.hpp"
 #include "tests/scaling/small_questions.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

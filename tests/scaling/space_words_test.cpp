@@ -15,7 +15,7 @@
 #include "scaling/study/strategy_file.hpp"
 #include "tests/machines.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -13,7 +13,7 @@
 #include "scaling/study/failure_log.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

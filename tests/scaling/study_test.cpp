@@ -20,7 +20,7 @@
 #include "tests/refusal.hpp"
 #include "tests/scaling/csv_rows.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -16,7 +16,7 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -9,7 +9,7 @@
 #include "scaling/text/software_text.hpp"
 #include "tests/golden.hpp"
 #include "tests/scaling/said_entries.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -19,8 +19,8 @@
 #include "tests/paths.hpp"
 #include "tests/points.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/temporary_folder.hpp"
 #include "tests/schedule/steps.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

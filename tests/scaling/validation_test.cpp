@@ -22,7 +22,7 @@
 #include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/small_questions.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -24,7 +24,7 @@
 #include "tests/scaling/drawn_residuals.hpp"
 #include "tests/scaling/said_entries.hpp"
 #include "tests/scaling/small_questions.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -11,7 +11,7 @@
 #include "scaling/study/campaign.hpp"
 #include "support/random.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -13,7 +13,7 @@
 #include "support/field_json.hpp"
 #include "support/json_object.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "scaling/jobs/launch.hpp"
 #include "scaling/jobs/slots.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -16,6 +16,7 @@
 #include "schedule/models/model_template.hpp"
 #include "schedule/models/parameter_count.hpp"
 #include "tests/edits.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -251,7 +252,8 @@ TEST(ForeignConfig, WhatIsNoKnownModelIsRefusedByName) {
 
 // Called by its own name, or where that is config.json by its folder's.
 TEST(ForeignConfig, OfAFileIsTheModelOfItsName) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "Mine-1B";
+  const TemporaryFolder own;
+  const std::filesystem::path folder = own.file("Mine-1B");
   std::filesystem::create_directory(folder);
   const auto read = [&](const char* name, const std::string& text) {
     std::ofstream(folder / name) << text;
@@ -269,7 +271,6 @@ TEST(ForeignConfig, OfAFileIsTheModelOfItsName) {
   EXPECT_EQ(refusal<std::exception>([&] { read("part.json", "[1]"); }),
             path + " is no JSON object");
   EXPECT_THAT(refusal<std::exception>([&] { read("part.json", "{}"); }), StartsWith(path + " "));
-  std::filesystem::remove_all(folder);
 }
 
 constexpr const char* arguments =
@@ -315,30 +316,25 @@ zero_optimization:
   overlap_comm: true
 )";
 
-std::string written(const std::string& text, const std::string& ending = ".yml") {
-  const std::string path = ::testing::TempDir() + "fourfold_launch" + ending;
-  std::ofstream(path) << text;
-  return path;
-}
-
 // Megatron-LM's arguments and both ways to write a .yml say one model, which its file says again.
 TEST(LaunchWords, OneModelInThreeNotationsIsOneModel) {
   const ForeignModel first = read_foreign_model(arguments);
 
+  const TemporaryFolder folder;
   const std::string lines = in_lines, of_zero = "zero_optimization";
   for (const std::string& text :
        {std::string(in_braces), lines, lines.substr(0, lines.find(of_zero)) + in_tables}) {
-    const LaunchWords words(written(text));
+    write_content(folder.file("launch.yml"), text);
+    const LaunchWords words(folder.file("launch.yml"));
     EXPECT_EQ(text_of(model_in_launch(words)), text_of(first)) << text;
     EXPECT_EQ(words.number({"zero-optimization.stage"}, 0), 1);
     EXPECT_TRUE(words.flag("zero-optimization.overlap-comm"));
     EXPECT_TRUE(words.not_asked().empty());
   }
-  EXPECT_EQ(text_of(read_foreign_model(written(lines, ".yaml"))), text_of(first));
+  EXPECT_EQ(text_of(read_from(lines, read_foreign_model, "launch.yaml")), text_of(first));
   EXPECT_TRUE(first.not_said.empty());
   EXPECT_EQ(first.model.kv_heads(), 4);
   EXPECT_EQ(first.model.vocabulary, 32'000);
-  for (const char* ending : {".yml", ".yaml"}) std::filesystem::remove(written("", ending));
 }
 
 // Megatron-LM's --make-vocab-size-divisible-by, 128 without it, is of each tensor-parallel share.

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -23,6 +22,7 @@
 #include "support/whole_file.hpp"
 #include "tests/drawn_steps.hpp"
 #include "tests/refusal.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -184,7 +184,8 @@ TEST(Blocks, SayAndRecordHowTheyDifferFromGptsAndNothingElse) {
 
 // Written to a file and read again, a block is the same in every number.
 TEST(Blocks, ComeBackFromTheirFiles) {
-  const std::string path = ::testing::TempDir() + "fourfold_drawn_block.toml";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("drawn_block.toml");
   int read = 0;
   for (std::int64_t number = 0; number < 150; ++number) {
     const Model m = drawn_model(number);
@@ -195,7 +196,6 @@ TEST(Blocks, ComeBackFromTheirFiles) {
     EXPECT_EQ(model_fields().values(read_model(path)), model_fields().values(m)) << described(m);
   }
   EXPECT_GT(read, 40);
-  std::filesystem::remove(path);
 }
 
 // Narrow heads beside a wide MLP, which have as many weights as a GPT's block.
@@ -222,7 +222,8 @@ TEST(ModelNames, HaveNoFolders) {
 
 // Every key with a value of every other kind, in an otherwise sound file.
 TEST(ModelFiles, TakeValuesOfTheirKindAlone) {
-  const std::string path = ::testing::TempDir() + "fourfold_model_kinds.toml";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("model_kinds.toml");
   const char *number = "a number", *whole = "a whole number, 1 or more";
   struct Key {
     std::string name, usual, must_be;
@@ -271,7 +272,6 @@ TEST(ModelFiles, TakeValuesOfTheirKindAlone) {
       EXPECT_TRUE(said.ends_with(": \"" + key + "\" must be " + be)) << said;
     }
   }
-  std::filesystem::remove(path);
 }
 
 TEST(LayerPattern, RepeatsItsKindsAndRefusesOthersByName) {

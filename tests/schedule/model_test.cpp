@@ -6,9 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <regex>
 #include <stdexcept>
 #include <variant>
@@ -18,6 +15,7 @@
 #include "schedule/models/parameter_count.hpp"
 #include "support/field.hpp"
 #include "tests/refusal.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -25,29 +23,12 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-// A file in the temporary folder that goes when the test does.
-class ModelFile {
- public:
-  explicit ModelFile(const std::string& text)
-      : path_(::testing::TempDir() + "fourfold_" +
-              ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".toml") {
-    std::ofstream(path_) << text;
-  }
-  ~ModelFile() { std::remove(path_.c_str()); }
-  ModelFile(const ModelFile&) = delete;
-  ModelFile& operator=(const ModelFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::string refusal(const std::string& name_or_path) {
   return tests::refusal<std::runtime_error>([&] { read_model(name_or_path); });
 }
 
 std::string refusal_of(const std::string& text) {
-  return refusal(ModelFile(text).path());
+  return read_from(text, [](const std::string& path) { return refusal(path); });
 }
 
 constexpr const char* good =
@@ -128,11 +109,8 @@ TEST(Models, AnUnknownNameIsAnsweredWithTheNearest) {
 }
 
 TEST(Models, AFileOfYourOwnGoesByItsPath) {
-  const ModelFile file(good);
-
-  EXPECT_EQ(described(read_model(file.path())),
-            std::filesystem::path(file.path()).stem().string() +
-                " (2 layers, hidden 16, 4 heads, 8 tokens, vocabulary 32)");
+  EXPECT_EQ(described(read_from(good, read_model, "mine.toml")),
+            "mine (2 layers, hidden 16, 4 heads, 8 tokens, vocabulary 32)");
   EXPECT_EQ(refusal("/nowhere/my.toml"),
             "cannot read the model file /nowhere/my.toml: No such file or directory");
 }
@@ -167,9 +145,7 @@ TEST(Models, RefuseMissingUnknownAndImpossibleValuesAndWhatCannotTakeEffect) {
 }
 
 TEST(ModelTemplate, IsReadBackAsTheModelThatItWasMadeOf) {
-  const ModelFile file(model_template());
-
-  EXPECT_EQ(model_fields().values(read_model(file.path())),
+  EXPECT_EQ(model_fields().values(read_from(model_template(), read_model)),
             model_fields().values(read_model("gpt2-124m")));
 }
 

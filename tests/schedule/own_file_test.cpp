@@ -16,7 +16,7 @@
 #include "support/random.hpp"
 #include "support/whole_file.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

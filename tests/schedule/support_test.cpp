@@ -24,7 +24,7 @@
 #include "support/quantity.hpp"
 #include "support/random.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {

@@ -17,14 +17,15 @@
 #include "support/visible_text.hpp"
 #include "support/whole_file.hpp"
 #include "tests/refusal.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
 
 class TextFile : public testing::Test {
  protected:
-  ~TextFile() override { std::filesystem::remove(path_); }
-  std::string path_ = testing::TempDir() + "fourfold_text_file";
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.file("text");
 };
 
 TEST_F(TextFile, HasLinesWhateverEndsThem) {
@@ -148,11 +149,8 @@ TEST(PlainSentence, QuotesNoLibrary) {
 using ::testing::HasSubstr;
 
 std::string refusal_of(const std::string& text) {
-  const std::string path = testing::TempDir() + "fourfold_toml_text.toml";
-  write_whole_file(path, text);
-  const std::string said = refusal<std::runtime_error>([&] { read_toml_text(path, ""); });
-  std::filesystem::remove(path);
-  return said;
+  return refusal<std::runtime_error>(
+      [&] { read_from(text, [](const std::string& path) { return read_toml_text(path, ""); }); });
 }
 
 std::string key_of(int parts, const std::string& dot) {

@@ -20,6 +20,7 @@
 
 #include "support/standard_streams.hpp"
 #include "tests/refusal.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -31,15 +32,13 @@ std::string refused(const std::function<void()>& call) {
 // A file of the temporary folder that goes when the test does, and whatever lies beside it.
 class WholeFile : public testing::Test {
  protected:
-  WholeFile() { std::filesystem::create_directories(folder_); }
-  ~WholeFile() override { std::filesystem::remove_all(folder_); }
   auto entries() const {
-    const auto all = std::filesystem::directory_iterator(folder_);
+    const auto all = std::filesystem::directory_iterator(folder_.path());
     return std::distance(begin(all), end(all));
   }
 
-  const std::string folder_ = testing::TempDir() + "fourfold_whole_file";
-  const std::string path_ = folder_ + "/file";
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.file("file");
 };
 
 // No name that somebody can guess is in the way of a draft.
@@ -60,7 +59,7 @@ TEST_F(WholeFile, ReplacesTheOldOneAndLeavesNothingBeside) {
 TEST_F(WholeFile, RefusesAFolderThatIsNotThereOrStandsInItsPlace) {
   const std::string none = "/no/such/folder/trace.json";
   for (const auto& [path, why] :
-       {std::pair{none, "No such file or directory"}, {folder_, "Is a directory"}}) {
+       {std::pair{none, "No such file or directory"}, {folder_.path(), "Is a directory"}}) {
     const std::string sentence = "cannot write " + path + ": " + why;
     EXPECT_EQ(refused([&] { write_whole_file(path, "{}"); }), sentence);
     EXPECT_EQ(refused([&] { refuse_unwritable(path); }), sentence);
@@ -143,7 +142,8 @@ TEST(StandardStreams, ThatAreClosedAreOpenedForWhatTheyAreFor) {
 
 // Standard output is this file; `print` hears what is wrong.
 std::string heard_printing(int file, const std::string& text) {
-  const std::string path = testing::TempDir() + "fourfold_heard_" + std::to_string(getpid());
+  const TemporaryFolder folder;
+  const std::string path = folder.file("heard");
   const int status = status_of([&] {
     hold_standard_streams();
     dup2(file, STDOUT_FILENO);
@@ -152,9 +152,7 @@ std::string heard_printing(int file, const std::string& text) {
     return write(heard, why.data(), why.size()) == std::ssize(why) ? sound : 1;
   });
   EXPECT_EQ(status, sound);
-  const std::string heard = read_whole_file(path);
-  std::filesystem::remove(path);
-  return heard;
+  return read_whole_file(path);
 }
 
 TEST(StandardStreams, SayWhereTheyCannotBeWritten) {
@@ -176,14 +174,14 @@ TEST(StandardStreams, ThatNobodyReadsAnyMoreAreNoError) {
 }
 
 TEST(StandardStreams, CarryTheWholeText) {
-  const std::string path = testing::TempDir() + "fourfold_printed";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("printed");
   const std::string text = std::string(1 << 17, 'a') + std::string("\0b\n", 3);
   const std::string shown = std::string(1 << 17, 'a') + "\\x00b\n";
   const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
   EXPECT_EQ(heard_printing(file, text), "accepted");
   close(file);
   EXPECT_TRUE(read_whole_file(path) == shown);
-  std::filesystem::remove(path);
 }
 
 // A limit stands for a disk that is full. The old file, or none, stays, and no draft.

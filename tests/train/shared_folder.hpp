@@ -5,14 +5,12 @@
 #include <gtest/gtest.h>
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
-#include <stdlib.h>
 
 #include <array>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <string>
+
+#include "tests/temporary_folder.hpp"
 
 namespace fourfold::tests {
 
@@ -31,18 +29,15 @@ inline int world_size() {
 class SharedFolder {
  public:
   SharedFolder() {
-    std::array<char, 64> pattern{};
+    std::array<char, 4096> path{};
     if (world_rank() == 0) {
-      std::strcpy(pattern.data(), "/tmp/fourfold-XXXXXX");
-      if (mkdtemp(pattern.data()) == nullptr) MPI_Abort(MPI_COMM_WORLD, 1);
+      own_.emplace();
+      own_->path().copy(path.data(), path.size() - 1);
     }
-    MPI_Bcast(pattern.data(), static_cast<int>(pattern.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-    path_ = pattern.data();
+    MPI_Bcast(path.data(), static_cast<int>(path.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    path_ = path.data();
   }
-  ~SharedFolder() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) std::filesystem::remove_all(path_);
-  }
+  ~SharedFolder() { MPI_Barrier(MPI_COMM_WORLD); }
   SharedFolder(const SharedFolder&) = delete;
   SharedFolder& operator=(const SharedFolder&) = delete;
 
@@ -52,19 +47,15 @@ class SharedFolder {
   // Written by rank 0 when all have come here, there for all when the call returns.
   std::string write(const std::string& name, const std::string& content) const {
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() == 0) std::ofstream(file(name), std::ios::binary) << content;
+    if (world_rank() == 0) write_content(file(name), content);
     MPI_Barrier(MPI_COMM_WORLD);
     return file(name);
   }
 
  private:
+  std::optional<TemporaryFolder> own_;  // of rank 0
   std::string path_;
 };
-
-inline std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The sentence that `work` throws, or nothing.
 template <typename Work>
