@@ -69,6 +69,7 @@ point=(--platform frontier --model gpt-5b --devices 16)
 refused "twice for --zero" "${point[@]}" --zero 1,1
 refused "leaves nothing open" "${point[@]}" --grid 2x2x2x2 --micro-batches 1 --influence
 refused "million strategies that fit" "${point[@]}" --micro-batch-size 1-1000 --micro-batches 1-1000
+refused "--grids-by cannot take effect: --grid says" "${point[@]}" --grid 2x2x2x2 --grids-by sc24-model
 refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
 
 # The days of the first strategy, and where nothing fits, what does.

@@ -177,6 +177,22 @@ TEST(Systems, HaveTheirKeysInTheDocument) {
   for (const std::string& key : keys) EXPECT_THAT(document, HasSubstr(key));
 }
 
+// Whatever other points stand in the study.
+TEST(Systems, AreTheBestOfTheirOwnPointAlone) {
+  for (const std::string machine : {"a", "b"}) {
+    Study study;
+    for (const std::string& of_row : {std::string("a"), machine}) {
+      StudyRow row;
+      row.machine = of_row;
+      row.record = made_up_record();
+      study.rows.push_back(row);
+    }
+    study.rows[1].record.system = "axonn-4d";
+    const std::string table = format(system_rows(study));
+    EXPECT_EQ(table.find("best") != std::string::npos, machine == "a") << table;
+  }
+}
+
 TEST(Systems, AreSearchedInTheirSpaceAlone) {
   const Platform platform = read_platform("perlmutter");
   Question question;

@@ -120,6 +120,17 @@ TEST(TextTables, WordsThatAreTooLongGoOnBelowThemselves) {
   }
 }
 
+TEST(TextTables, WordsThatJustHaveRoomAreWhole) {
+  const std::string word = "folder/of_twenty-four/at";
+  for (std::size_t digits = 60; digits < 110; ++digits) {
+    const std::string number(digits, '1');
+    const std::string page = format(
+        {{{"n", ""}, {"where", "", Align::left}}, {{number, word + " " + word + " " + word}}});
+
+    EXPECT_THAT(page, HasSubstr(word)) << page;
+  }
+}
+
 TEST(TextTables, AlignLettersOfSeveralBytesAndDropTrailingBlanks) {
   EXPECT_EQ(format({{{"name", "", Align::left}, {"value", "s"}},
                     {{"a", "1.00"}, {}, {"für", "12.50"}, {"länger", ""}}}),

@@ -28,6 +28,7 @@ for question in "${questions[@]}"; do
   [ "${words[0]}" = search ] || [ "$(head -n 1 "$folder/said" | cut -c 1-10)" = "fourfold: " ] ||
     fail "the sentence is not the first line"
   says "if it fitted"
+  ! grep -E '(^|[^0-9])1 micro-batches' "$folder/said" || fail "one is said as several"
   says "moment of the peak"
   status=0
   fourfold "${words[@]}" --json >answer.json 2>sentence || status=$?

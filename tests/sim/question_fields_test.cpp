@@ -218,6 +218,9 @@ TEST(DeviceClasses, AreTheSlowDevicesThenTheirLinesAxisByAxis) {
   const DeviceClasses two = device_classes(grid, factors);
   EXPECT_THAT(two.names, ElementsAre("the slow devices", "in a group along z with one of them",
                                      "in a group along data with one of them", "all others"));
+  // Ranks 0 and 11 lie apart on every axis: the lines of both count.
+  EXPECT_THAT(device_classes(grid, {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2}).of_rank,
+              ElementsAre(0, 1, 2, 3, 3, 4, 4, 3, 3, 2, 1, 0));
 }
 
 TEST(DeviceClasses, OfAlikeDevicesAreOneWhoseEndsAndMiddleAreLogged) {
