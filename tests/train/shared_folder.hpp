@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -31,7 +32,11 @@ class SharedFolder {
   SharedFolder() {
     std::array<char, 4096> path{};
     if (world_rank() == 0) {
-      own_.emplace();
+      try {
+        own_.emplace();
+      } catch (const std::exception&) {  // the others would wait for its name
+        MPI_Abort(MPI_COMM_WORLD, 1);
+      }
       own_->path().copy(path.data(), path.size() - 1);
     }
     MPI_Bcast(path.data(), static_cast<int>(path.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
