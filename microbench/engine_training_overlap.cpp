@@ -27,7 +27,7 @@
 // which `calls` were spent in calls for progress; `starts` in starting; and by channel how much
 // longer than in t_ideal the rank stood still. Run it under a limited network:
 // microbench/training_overlap.sh.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,7 +1,7 @@
 // Counts as people of the trade type them: "4M" tokens are 4 x 1024 x 1024.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 namespace fourfold::inline support {
 

@@ -1,7 +1,7 @@
 // One option a flag; see field_flags.hpp.
 #include "support/field_flags.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "support/flag_checks.hpp"
 

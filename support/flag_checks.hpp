@@ -1,7 +1,7 @@
 // Checks of flags' values that say in words what they must be.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <cstdint>
 #include <limits>
 #include <string>

@@ -1,25 +1,41 @@
-// Wrapped descriptions; see help_format.hpp.
+// Wrapped descriptions; see help_format.hpp. CLI11 is compiled whole here alone: other files
+// include <CLI/App.hpp>, which costs each of them half.
 #include "support/help_format.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
 
 #include "support/exit_status.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline support {
+namespace {
 
-std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
-  return wrapped(Formatter::make_option_desc(option), line_width - get_column_width());
-}
+class HelpFormat : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(Formatter::make_option_desc(option), line_width - get_column_width());
+  }
 
-std::string HelpFormat::make_description(const CLI::App* app) const {
-  return wrapped(Formatter::make_description(app));
-}
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped(Formatter::make_description(app));
+  }
 
-std::string HelpFormat::make_footer(const CLI::App* app) const {
-  const std::string footer = Formatter::make_footer(app);
-  // A verb that says what its own statuses mean says it alone.
-  const bool says_it = app->get_description().find("Exit status:") != std::string::npos ||
-                       footer.find("Exit status:") != std::string::npos;
-  return says_it ? footer : footer + "\n" + status_help + "\n";
+  std::string make_footer(const CLI::App* app) const override {
+    const std::string footer = Formatter::make_footer(app);
+    // A verb that says what its own statuses mean says it alone.
+    const bool says_it = app->get_description().find("Exit status:") != std::string::npos ||
+                         footer.find("Exit status:") != std::string::npos;
+    return says_it ? footer : footer + "\n" + status_help + "\n";
+  }
+};
+
+}  // namespace
+
+void format_help(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormat>());
+  // What an App begins with: named here, so that this file holds its code for all.
+  app.config_formatter(std::make_shared<CLI::ConfigTOML>());
 }
 
 }  // namespace fourfold::inline support

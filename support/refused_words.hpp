@@ -1,7 +1,7 @@
 // What a command line hears that cannot be read: one sentence, in words of people, not of CLI11.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <string>
 
 namespace fourfold::inline support {

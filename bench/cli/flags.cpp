@@ -1,7 +1,7 @@
 // Reading words and writing text; see flags.hpp.
 #include "bench/cli/flags.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ namespace fourfold::inline bench::inline cli {
 std::optional<int> parsed(CLI::App& app, const std::string& name,
                           const std::vector<std::string>& words) {
   app.name(name);
-  app.formatter(std::make_shared<HelpFormat>());
+  format_help(app);
   try {
     parse_words(app, words);
   } catch (const CLI::Success&) {  // --help

@@ -1,7 +1,7 @@
 // What the verbs have in common; see verbs.hpp.
 #include "engine/train/verbs.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "engine/cpu/sgemm.hpp"
 #include "support/exit_status.hpp"

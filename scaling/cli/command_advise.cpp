@@ -1,7 +1,7 @@
 // fourfold advise: how many devices to ask for, and what they cost.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 // that mpirun or srun has started.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 

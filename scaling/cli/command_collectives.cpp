@@ -1,5 +1,5 @@
 // fourfold collectives: what every algorithm costs a group of devices, by size.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <map>
 #include <memory>
 #include <stdexcept>

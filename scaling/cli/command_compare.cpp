@@ -1,7 +1,7 @@
 // fourfold compare: training systems side by side, each at its best configuration.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <sstream>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // fourfold platforms and fourfold models: what the other verbs work with.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>

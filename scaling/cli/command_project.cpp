@@ -1,7 +1,7 @@
 // fourfold project: one question, answered with a breakdown.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 // evaluate says how well it guesses files, fourfold checkpoint imports one and exports one.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <cstdio>
 
 #include "scaling/cli/commands.hpp"

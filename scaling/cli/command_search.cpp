@@ -1,7 +1,7 @@
 // fourfold search: the best process grids of a question, or the best of whole strategies.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>

@@ -1,7 +1,7 @@
 // fourfold show: the program of one training step, and pictures of the orders of pipelines.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,5 +1,5 @@
 // fourfold software: what models are trained with, and one with its sources.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <vector>
 
 #include "scaling/cli/commands.hpp"

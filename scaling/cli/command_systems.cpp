@@ -1,5 +1,5 @@
 // fourfold systems: the training systems that the other verbs know, and one with its sources.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <vector>
 
 #include "scaling/cli/commands.hpp"

@@ -2,7 +2,7 @@
 // its end, and says how to go on where a signal ended it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // fourfold validate: how far projections lie from runs that somebody measured.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>

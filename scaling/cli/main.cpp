@@ -1,6 +1,6 @@
 // fourfold: the front door. Reads the command line, does what the verb says, and turns every error
 // into one sentence and a status.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -30,7 +30,7 @@ int run(int count, char** typed) {
       "Fourfold projects 4D-parallel training of language models on supercomputers: which process "
       "grid is best, how fast it is, and what limits it; and it trains them over MPI.");
   app.name("fourfold");
-  app.formatter(std::make_shared<HelpFormat>());  // verbs inherit it
+  format_help(app);
   app.footer(
       "Examples:\n"
       "  fourfold campaign run scaling/campaigns/sc24_weak.toml\n"

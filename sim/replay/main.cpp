@@ -2,7 +2,7 @@
 // one line of JSON. One point per process, as SimGrid has one engine per process.
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
       "Simulates one training step and prints seconds and breakdown as one line of JSON. `fourfold "
       "project --fidelity simulated` writes such points and reads the answer.");
   app.name("fourfold-replay");
-  app.formatter(std::make_shared<fourfold::HelpFormat>());
+  fourfold::format_help(app);
   add_flags(app, order);
   try {
     app.parse(argc, argv);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 
 #include "scaling/cli/question_flags.hpp"
@@ -16,6 +16,7 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
+#include "tests/scaling/parsed_words.hpp"
 #include "tests/scaling/small_questions.hpp"
 #include "tests/temporary_folder.hpp"
 

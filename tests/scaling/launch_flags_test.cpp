@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <map>
 
 #include "scaling/cli/question_flags.hpp"

@@ -4,13 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/words/amounts.hpp"
 #include "tests/refusal.hpp"
+#include "tests/scaling/parsed_words.hpp"
 #include "tests/scaling/small_questions.hpp"
 
 namespace fourfold::tests {

@@ -1,12 +1,7 @@
-// Questions that are answered at once, on the tests' own machines, and words as they are typed.
+// Questions that are answered at once, on the tests' own machines.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iterator>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "scaling/records/question.hpp"
 #include "tests/machines.hpp"
@@ -22,14 +17,6 @@ inline Question question_on(const std::string& machine, std::int64_t devices) {
   question.devices = devices;
   question.global_batch = 32;
   return question;
-}
-
-// Of a line, between blanks.
-inline void parse_words(CLI::App& app, const std::string& line) {
-  std::istringstream text(line);
-  std::vector<std::string> all{std::istream_iterator<std::string>(text), {}};
-  std::ranges::reverse(all);  // as CLI11 wants them
-  app.parse(all);
 }
 
 }  // namespace fourfold::tests

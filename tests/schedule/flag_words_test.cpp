@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <limits>
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 // Command lines of `fourfold train` as they are read: flags, settings, or why neither.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -250,7 +250,7 @@ int print_plan(const Started& started) {
 int run_checkpoint_verb(const Started& started) {
   CLI::App app("Takes checkpoints over from the layout of Hugging Face, and hands them back.");
   app.name("fourfold checkpoint");
-  app.formatter(std::make_shared<HelpFormat>());
+  format_help(app);
   app.footer(
       "Examples:\n  fourfold checkpoint import llama/ mine/\n"
       "  fourfold checkpoint export results/train/RUN llama-tuned/");

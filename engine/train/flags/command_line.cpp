@@ -1,7 +1,7 @@
 // Reads and repeats flags; see command_line.hpp.
 #include "engine/train/flags/command_line.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <array>
 #include <initializer_list>

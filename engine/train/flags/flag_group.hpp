@@ -1,7 +1,7 @@
 // Flags under one title of a verb's help, each with its default.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <string>
 
 #include "support/flag_checks.hpp"

@@ -1,7 +1,7 @@
 // The flags of training, group by group; see flags.hpp.
 #include "engine/train/flags/flags.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "engine/train/flags/flag_group.hpp"
 #include "support/field_flags.hpp"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -67,7 +67,7 @@ int measure_here(const MeasureFlags& flags) {
 int run_measure_verb(const Started& started) {
   CLI::App app("Times single operations of this machine; `fourfold calibrate` starts it.");
   app.name("fourfold-engine measure");
-  app.formatter(std::make_shared<HelpFormat>());
+  format_help(app);
   MeasureFlags flags;
   add_measure_flags(app, flags);
   try {

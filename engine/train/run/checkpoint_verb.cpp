@@ -1,7 +1,7 @@
 // One command line for all of them; see checkpoint_verb.hpp.
 #include "engine/train/run/checkpoint_verb.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -78,7 +78,7 @@ void add_grid_flags(FlagGroup& group, CheckpointFlags& flags, const std::string&
 int run_on_checkpoint(const CheckpointVerb& verb, const Started& started) {
   CLI::App app(verb.description);
   app.name(std::string("fourfold ") + verb.name);
-  app.formatter(std::make_shared<HelpFormat>());
+  format_help(app);
   CheckpointFlags flags;
   bool plan_only = false;
   verb.add_flags(app, flags);

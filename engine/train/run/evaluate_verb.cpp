@@ -1,7 +1,7 @@
 // fourfold-engine evaluate: flags and work of `fourfold evaluate`; see evaluate_verb.hpp.
 #include "engine/train/run/evaluate_verb.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "engine/train/flags/flags.hpp"
 #include "engine/train/run/checkpoint_verb.hpp"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -54,7 +54,7 @@ struct App : CLI::App {
             "Trains a GPT on this machine over MPI, 4D-parallel, with validation, checkpoints and "
             "texts drawn from the model.") {
     name("fourfold train");
-    formatter(std::make_shared<HelpFormat>());
+    format_help(*this);
   }
 };
 
