@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "schedule/order/step.hpp"
@@ -59,8 +60,11 @@ std::vector<std::unique_ptr<OneRank>> trained(const DrawnStep& step, Where where
   work_on_all(ranks, meetings, [&](OneRank& own) {
     for (std::int64_t number = 1; number <= optimizer_steps; ++number) {
       const Batch batch = batch_of(step, number, leaves_out);
-      own.steps.push_back(
-          own.executor.step(local(batch, step, own.rank, leaves_out), optimizer(), number));
+      const LocalBatch own_part = local(batch, step, own.rank, leaves_out);
+      const auto began = std::chrono::steady_clock::now();
+      own.steps.push_back(own.executor.step(own_part, optimizer(), number));
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+      EXPECT_LE(own.steps.back().seconds, took.count());
     }
   });
   return ranks;

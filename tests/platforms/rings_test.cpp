@@ -112,6 +112,12 @@ Node two_meshes_node(int devices) {
   return linked_node(devices, pairs);
 }
 
+Node circle_node(int devices, double width) {
+  std::vector<Pair> pairs;
+  for (int i = 0; i < devices; ++i) pairs.push_back({i, (i + 1) % devices, width});
+  return linked_node(devices, pairs);
+}
+
 // Each ring passes every member once, each link's share is what the rings add up to, no link is
 // loaded beyond its capacity, and one is full.
 void expect_sound(const NodeGraph& graph, DeviceSet set) {
@@ -130,7 +136,8 @@ void expect_sound(const NodeGraph& graph, DeviceSet set) {
         walked.push_back({link, ring.share});
     }
     EXPECT_TRUE(passed == set);
-    EXPECT_EQ(std::ssize(ring.order), std::popcount(static_cast<std::uint64_t>(set)));
+    EXPECT_EQ(std::ssize(ring.order), std::popcount(static_cast<std::uint64_t>(set)) +
+                                          std::popcount(static_cast<std::uint64_t>(set >> 64)));
   }
   EXPECT_NEAR(shares, 1.0, 1e-12);
   merge(walked);
@@ -159,6 +166,16 @@ TEST(node_rings, of_any_members_load_no_link_beyond_its_capacity) {
       for (DeviceSet set : {all, DeviceSet{0x5b7} & all, all - 1, DeviceSet{0x555} & all}) {
         expect_sound(graph, set);
       }
+    }
+  }
+}
+
+TEST(node_rings, of_devices_on_both_sides_of_the_64th_pass_them_alone) {
+  const NodeGraph line(line_node(72)), circle(circle_node(72, 25));
+  for (const DeviceSet first : {0x15, 0x3, 0xff}) {
+    for (const int device : {0, 58, 63, 64}) {
+      expect_sound(line, first << device);
+      expect_sound(circle, first << device);
     }
   }
 }
@@ -197,9 +214,7 @@ TEST(node_rings, on_a_line_of_devices_go_up_and_come_back) {
 // Direct rings where there are any: 12 devices in a circle need no detour, and both ways round are
 // used.
 TEST(node_rings, of_a_circle_of_twelve_are_its_two_ways_round) {
-  std::vector<Pair> pairs;
-  for (int i = 0; i < 12; ++i) pairs.push_back({i, (i + 1) % 12, 25.0});
-  const NodeGraph graph(linked_node(12, pairs));
+  const NodeGraph graph(circle_node(12, 25));
 
   const NodeRings rings = node_rings(graph, (DeviceSet{1} << 12) - 1);
 

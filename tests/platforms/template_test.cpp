@@ -242,6 +242,15 @@ TEST(CheckKeys, NamesAllThatIsWrongInTheOrderOfTheFile) {
   EXPECT_THAT(said, HasSubstr("`fourfold platforms template`"));
 }
 
+TEST(CheckKeys, ReportsMistakesElsewhereBesideAnUnknownNetwork) {
+  std::string text = shipped_text("frontier");
+  replace(text, "\"dragonfly\"", "\"dragonfy\"");
+  replace(text, "memory_GB", "memroy_GB");
+
+  EXPECT_THAT(complaint(text), HasSubstr("network.kind cannot be \"dragonfy\""));
+  EXPECT_THAT(complaint(text), HasSubstr("unknown key \"processor.memroy_GB\""));
+}
+
 // What stands below a table or behind a kind that is misspelt.
 TEST(CheckKeys, TakesAMisspeltTableOrNetworkForOneMistake) {
   struct Misspelt {

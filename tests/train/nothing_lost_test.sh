@@ -65,10 +65,27 @@ for count in 1 2; do
       gone) rm $file && sentence="long.txt cannot be read: No such file" ;;
       word) dd if=damaged.bin of=$file conv=notrunc status=none && sentence="long.bin holds token 65535 at place" ;;
     esac
+    # A table of losses that cannot be written adds no sentence to the one that says why.
+    [ $damage != gone ] || mkdir $name/loss.csv
     ended 2 $name
     cp "whole${file#long}" $file
+    [ $damage != gone ] || rmdir $name/loss.csv
     left_saved $name "$sentence"
   done
+done
+
+# Where the last sound step cannot be saved either, why the run ended is said first.
+for count in 1 2; do
+  name=twice-$count
+  cp whole.txt long.txt
+  started $name "${small[@]}" --ranks $count --steps 1000000 --data long.txt
+  rm -rf $name/checkpoints && touch $name/checkpoints
+  truncate -s 1000 long.txt
+  ended 2 $name
+  if [ "$(wc -l <$name.err)" -ne 1 ] ||
+    ! grep -q "^fourfold: long.txt has become shorter.*; .*$name/checkpoints" $name.err; then
+    fail "two failures at once: $(cat $name.err)"
+  fi
 done
 
 # A log whose disk is full, where the user may mount one: what was trained is saved.
