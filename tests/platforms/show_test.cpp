@@ -28,9 +28,12 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Written by `fourfold platforms show frontier`; read it before renewing it.
+// What `fourfold platforms show frontier` writes before its facts on attention; read it before
+// renewing it.
 TEST(Show, FrontierLooksLikeTheGoldenFile) {
-  EXPECT_EQ(show_platform(read_platform("frontier")), golden_text("platform_frontier.txt"));
+  const std::string shown = show_platform(read_platform("frontier"));
+
+  expect_golden("platform_frontier.txt", shown.substr(0, shown.find("  processor.attention_")));
 }
 
 TEST(Show, EveryMachineIsListedAndShownWithItsMarksAndAsJson) {
