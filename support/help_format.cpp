@@ -17,6 +17,15 @@ class HelpFormat : public CLI::Formatter {
     return wrapped(Formatter::make_option_desc(option), line_width - get_column_width());
   }
 
+  // Beside the option's names, and below them where the line is full.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string names = "  " + make_option_name(option, option->get_positional());
+    std::string all =
+        hanging(names + Formatter::make_option_opts(option), get_column_width(), line_width);
+    all.pop_back();  // the line's end
+    return all.substr(names.size());
+  }
+
   std::string make_description(const CLI::App* app) const override {
     return wrapped(Formatter::make_description(app));
   }

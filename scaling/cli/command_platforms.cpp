@@ -128,15 +128,15 @@ void add_template_verb(CLI::App& platforms, Action& action) {
   CLI::App* verb = platforms.add_subcommand("template", "Print a file for a machine of your own");
   verb->footer(
       "A complete file with typical numbers; every key says what it means, how to measure it and\n"
-      "what it moves. docs/platforms.md has the same as tables.\n\n"
+      "what it moves. docs/platforms.md has the same as tables. `fourfold platforms show my.toml` "
+      "draws\n"
+      "what a file says, and `--platform my.toml` of every other verb takes it.\n\n"
       "Example:\n"
       "  fourfold platforms template --topology dragonfly > my.toml\n"
       "  fourfold platforms template --devices-per-node 4 --nics 4 --nodes 256 > my.toml\n"
       "  nvidia-smi topo -m > topo.txt\n"
       "  fourfold platforms template --from-nvidia-smi-topo topo.txt > my.toml\n"
-      "  fourfold platforms template --from-simgrid-xml machine.xml > my.toml\n"
-      "  fourfold platforms show my.toml\n"
-      "  fourfold project --platform my.toml --model gpt-20b --devices 512");
+      "  fourfold platforms template --from-simgrid-xml machine.xml > my.toml");
   CLI::Option* const topology =
       verb->add_option("--topology", shape.network,
                        "of the network: crossbar, dragonfly, dragonfly-plus, fat-tree or torus")
