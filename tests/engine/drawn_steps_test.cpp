@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "tests/engine/drawn_training.hpp"
@@ -59,6 +60,22 @@ TEST(DrawnSteps, RoundAsTheGoldenNumbers) {
     text += fmt::format(" {:.8g}\n", sum);
   }
   expect_golden_numbers("trained_bf16.txt", text, 1e-5);
+}
+
+// Over all options, however their sum is put together: buckets, stages, ZeRO.
+TEST(DrawnSteps, HaveTheNormOfAllTheirGradients) {
+  for (std::int64_t number = 1; number <= 90; number += 4) {
+    const DrawnStep step = drawn_step(number, most_trained_devices, trained_model);
+    if (step.batch > most_trained_sequences) continue;
+    SCOPED_TRACE(fmt::format("{}: {}", number, words_of(step)));
+    Lockstep<double> run(step.model, step.options, step.grid, tiny_seed);
+
+    const double norm = run.step(random_batch(step.model, step.batch, tiny_seed), {}).gradient_norm;
+
+    double sum = 0.0;
+    for (const std::string& parameter : run.parameters()) sum += squares(run.gradient(parameter));
+    EXPECT_NEAR(norm, std::sqrt(sum), 1e-9 * norm);
+  }
 }
 
 // Whatever the grid and the options: of every stage, messages and collectives between stages
