@@ -77,6 +77,8 @@ for picture in strong machines; do
 done
 verb plot study.toml --output out --kind strong --preview >preview.txt
 grep -q 'efficiency' preview.txt || fail "no preview"
+verb plot study.toml --output out --preview >previews.txt
+! cmp -s preview.txt previews.txt || fail "--kind has no effect on previews"
 verb report study.toml --output out >/dev/null
 python3 - <<'PY'
 text = open("out/report.html").read()

@@ -119,7 +119,7 @@ inline Point drawn_point_of_record(const Draw& of_point, const Draw& draw, Drawn
       chosen.of("recompute", {Recompute::full, Recompute::none, Recompute::selective});
   if (pipelined && chosen.often("interleaved", 50)) {
     options.order = PipelineOrder::interleaved;
-    options.chunks = 3;
+    options.chunks = chosen.of<std::int64_t>("chunks", {2, 3});
   }
   options.zero = chosen.of<std::int64_t>("zero", {0, 0, 1, 3});
   options.sequence_parallel = chosen.often("sequence parallel", 20);

@@ -204,6 +204,11 @@ TEST(DrawnStudies, HaveTablesWithARowForEachRecord) {
                 1U)
           << seconds << " in\n"
           << table;
+      const StepOptions& options = row.record.point.options;
+      if (!row.record.system.empty() && row.record.point.grid.extent(Axis::pipe) > 1) {
+        const std::string chunks = options.chunks > 1 ? fmt::format(" v={}", options.chunks) : "";
+        EXPECT_GE(lines_with(table, name(options.order) + chunks + ","), 1U) << table;
+      }
     }
     bool derived = false, capped = false;
     for (const StudyRow& row : study.rows) {

@@ -152,7 +152,11 @@ TEST(Validations, HaveFilesThatSayEachCase) {
           deviations_of_cases(sets[s], cases_that_ran(sets[s], row["study"], sample));
       EXPECT_EQ(row["run"], found.count);
       if (found.count == 0) continue;
-      expect_says(row, {{"bias", found.bias}, {"mean_absolute", found.mean_absolute}});
+      expect_says(row, {{"bias", found.bias},
+                        {"mean_absolute", found.mean_absolute},
+                        {"median_absolute", found.median},
+                        {"ninetieth_absolute", found.ninetieth},
+                        {"worst", case_of(sets[s], row["worst_id"]).deviation()}});
     }
   }
   const std::vector<CsvRow> rows = csv_rows(validation_csv(sets));

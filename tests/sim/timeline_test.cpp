@@ -84,6 +84,14 @@ struct Case {
   ProgramDetail detail{point, platform, program};
 };
 
+TEST(Timeline, HasSpansOfKindsThatNamesTellApart) {
+  std::set<std::string> names;
+  for (const SpanKind kind : {SpanKind::kernel, SpanKind::interference, SpanKind::wait,
+                              SpanKind::collective, SpanKind::skipped}) {
+    EXPECT_TRUE(names.insert(name(kind)).second) << name(kind);
+  }
+}
+
 TEST(Timeline, SpansOfAllStagesSumToTheOutcome) {
   for (const Point& point : points()) {
     const Case c(point);
