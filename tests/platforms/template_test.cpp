@@ -120,6 +120,9 @@ TEST_P(Template, AsksForNoNumberThatItsNetworkDoesNotRead) {
            notices(read_platform(scratch_file(platform_template(shape))))) {
         EXPECT_THAT(sentence, Not(HasSubstr("does not read"))) << devices << ' ' << nics;
       }
+      EXPECT_THAT(platform_template(shape),
+                  HasSubstr(fmt::format("members = {0}, devices = {0}, bytes", devices)))
+          << nics;
     }
   }
 }

@@ -223,6 +223,26 @@ TEST(DrawnStudies, HaveTablesWithARowForEachRecord) {
   });
 }
 
+// The parts of a record's seconds, each by its name: no second is in two of them.
+TEST(DrawnStudies, HaveSecondsThatAreInOnePartEach) {
+  for_each_study([](const Study& study) {
+    for (const StudyRow& row : study.rows) {
+      const Outcome& outcome = row.record.outcome;
+      std::map<std::string, double> parts;
+      double sum = 0.0;
+      for (const TimePart& part : time_parts(outcome)) {
+        parts[part.name] = part.seconds.value;
+        sum += part.seconds.value;
+      }
+      EXPECT_NEAR(sum, outcome.total.value, 1e-9 * outcome.total.value);
+      EXPECT_EQ(parts.at("compute"), outcome.compute.value);
+      EXPECT_EQ(parts.at("bubble"), outcome.bubble.value);
+      EXPECT_NEAR(parts.at("messages") + parts.at("bubble"),
+                  outcome.exposed_along(Axis::pipe).value, 1e-12);
+    }
+  });
+}
+
 TEST(DrawnStudies, ThatAreMeasuredHaveARowForEachRun) {
   for (std::int64_t number = 0; number < studies_of_a_kind; ++number) {
     const Study study = drawn_study(number, Drawn::measured);

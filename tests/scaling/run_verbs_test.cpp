@@ -1,4 +1,5 @@
 // Whole campaigns and verbs: what is printed, kept, run again and how it ends.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +24,7 @@ namespace fourfold::tests {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -153,6 +155,7 @@ TEST(CampaignRun, SimulatedHasBothRecordsOfAPoint) {
 
 TEST(Verbs, ListModelsAndMachinesInNumbers) {
   const nlohmann::json models = nlohmann::json::parse(printed_by("models --json").text);
+  const std::string table = printed_by("models").text;
   const nlohmann::json machines = nlohmann::json::parse(printed_by("platforms --json").text);
 
   ASSERT_EQ(models.size(), known_models().size());
@@ -164,6 +167,9 @@ TEST(Verbs, ListModelsAndMachinesInNumbers) {
                       {"sequence_tokens", model.sequence},
                       {"vocabulary", model.vocabulary}});
     EXPECT_NEAR(one.at("parameters").get<double>(), parameter_count(model), 0.5);
+    EXPECT_THAT(table, ContainsRegex(fmt::format("\n{} +{} +{} +{} +{} +{} ", model.name,
+                                                 model.layers, model.hidden, model.heads,
+                                                 model.sequence, model.vocabulary)));
   }
   ASSERT_EQ(machines.size(), known_platforms().size());
   for (const nlohmann::json& one : machines) {

@@ -123,6 +123,7 @@ TEST_F(Flags, RangesEndWhereTheySay) {
         --epsilon 1e-30 0 | --epsilon 1 1.5 | --learning-rate-decay linear exponential
         --decay-part 1 0 | --decay-part 1e-6 1.01 | --bad-steps skip ignore | --bad-norm 0 -1
         --print-every 0 -1 | --validate-every 0 -1 | --validation-words 0 -1 | --token-bits 16 8
+        --token-bits 0 1 | --token-bits 32 24 | --token-bits 64 128
         --checkpoint-every 0 -1 | --checkpoint-minutes 0 -1 | --keep-checkpoints 1 0
         --trace-step 0 -1 | --texts 1 0 | --tokens 0 -1 | --temperature 0 -0.5 | --top-k 0 -1
         --top-p 1 0 | --top-p 0.01 1.01 | --sample-every 0 -1 | --openblas-core keep drop)")) {

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <random>
+#include <vector>
 
 #include "engine/train/run/learning_rate.hpp"
+#include "engine/train/run/trained_before.hpp"
 
 namespace fourfold::tests {
 namespace {
@@ -117,6 +120,20 @@ TEST(LearningRate, SaysWhereTheWarmUpReachesIntoTheDecay) {
     EXPECT_EQ(!squeezed_decay(drawn.rate, {.steps = drawn.steps, .minutes = 0.0}).empty(),
               squeezed);
   }
+}
+
+// When the warm-up ended is known for the steps that it had; of others it is reckoned.
+TEST(LearningRate, GoesOnFromTheWarmUpThatACheckpointHas) {
+  TrainingState state;
+  state.step = 12;
+  state.trainer = {{"trained_seconds", 6.0}, {"warm_up", {{"steps", 4}, {"seconds", 3.0}}}};
+  const auto seconds = [&](std::int64_t steps) {
+    return trained_before({.warm_up_steps = steps}, state).seconds_of_warm_up;
+  };
+
+  EXPECT_EQ(std::vector({seconds(4), seconds(8), seconds(20)}), (std::vector{3.0, 4.0, 6.0}));
+  state.trainer.erase("warm_up");
+  EXPECT_EQ(seconds(4), 2.0);
 }
 
 // What a run has before a step does not depend on where it was resumed, to the last bit; nor do
