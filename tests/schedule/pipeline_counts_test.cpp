@@ -11,6 +11,7 @@
 
 #include "schedule/fold/count.hpp"
 #include "schedule/fold/memory.hpp"
+#include "schedule/fold/memory_effects.hpp"
 #include "schedule/fold/memory_series.hpp"
 #include "schedule/fold/pipeline.hpp"
 #include "schedule/fold/short_folds.hpp"
@@ -189,6 +190,31 @@ TEST(PipelinePeaks, AreThoseOfAWalkThroughEveryEvent) {
       expect_peaks_of_a_walk(step);
     }
   }
+}
+
+// What a body takes and gives back of activations itself: what other roles give back in it, of
+// buffers of the same sizes, is nothing of that.
+TEST(Temporaries, AreOfActivationsAlone) {
+  double all = 0.0;
+  for (std::int64_t number = 0; number < steps_drawn; ++number) {
+    const DrawnStep step = drawn(number);
+    const Stages stages(step);
+    Folded folded = stages.folded.front();
+    const auto temporaries = [&] {
+      return temporaries_of_bodies(folded, stages.sizes.front(), step.grid, {});
+    };
+    const std::vector<double> before = temporaries();
+    for (Body& body : folded.bodies) {
+      const std::vector<BufferEvent> events = body.events;
+      for (const BufferEvent& event : events) {
+        body.events.push_back({event.size, -1, Role::gradient});
+      }
+    }
+
+    EXPECT_EQ(temporaries(), before) << words_of(step);
+    for (const double bytes : before) all += bytes;
+  }
+  EXPECT_GT(all, 0.0);
 }
 
 // A wait comes after the posts of all members of its group; numbers of a channel rise by one.
