@@ -2,7 +2,6 @@
 #include "bench/cli/flags.hpp"
 
 #include <CLI/App.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "engine/train/flags/command_line.hpp"

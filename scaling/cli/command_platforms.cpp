@@ -128,9 +128,8 @@ void add_template_verb(CLI::App& platforms, Action& action) {
   CLI::App* verb = platforms.add_subcommand("template", "Print a file for a machine of your own");
   verb->footer(
       "A complete file with typical numbers; every key says what it means, how to measure it and\n"
-      "what it moves. docs/platforms.md has the same as tables. `fourfold platforms show my.toml` "
-      "draws\n"
-      "what a file says, and `--platform my.toml` of every other verb takes it.\n\n"
+      "what it moves. docs/platforms.md has the same as tables. What a file says is drawn by\n"
+      "`fourfold platforms show my.toml`; other verbs take it as `--platform my.toml`.\n\n"
       "Example:\n"
       "  fourfold platforms template --topology dragonfly > my.toml\n"
       "  fourfold platforms template --devices-per-node 4 --nics 4 --nodes 256 > my.toml\n"

@@ -3,7 +3,6 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <new>
 #include <sstream>
 #include <string>

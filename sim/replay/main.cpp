@@ -11,7 +11,6 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <new>
 #include <string>
 #include <utility>

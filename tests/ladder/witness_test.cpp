@@ -213,8 +213,10 @@ TEST_F(Witness, OneSlowDevice) {
   Point point = point_on("crossbar-shared", two_layers(), {2, 2, 2, 2});
   Platform platform = read_platform("crossbar-shared");
   lift_caps(platform);
-  for (const std::int64_t device : {0, 6, 15}) {
-    point.what_ifs.slow_devices = {0, {device}, 0.5, 0.0, {}};
+  for (const SlowDevices& slow_devices :
+       {SlowDevices{1, {}, 0.5, 0.0, {}}, SlowDevices{0, {0}, 0.5, 0.0, {}},
+        SlowDevices{0, {15}, 0.5, 0.0, {}}}) {
+    point.what_ifs.slow_devices = slow_devices;
 
     const Answers slow = compare(point, platform);
 

@@ -28,6 +28,14 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// One blank where there are line ends or several.
+std::string in_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string line;
+  for (std::string word; words >> word;) line += " " + word;
+  return line + " ";
+}
+
 // What `fourfold platforms show frontier` writes before its facts on attention; read it before
 // renewing it.
 TEST(Show, FrontierLooksLikeTheGoldenFile) {
@@ -44,7 +52,7 @@ TEST(Show, EveryMachineIsListedAndShownWithItsMarksAndAsJson) {
     EXPECT_THAT(list, HasSubstr(platform.title));
     EXPECT_THAT(list, ContainsRegex(fmt::format("\n{} .*{} +{:g} ", name, platform.processor.name,
                                                 platform.processor.advertised_peak.value / 1e12)));
-    const std::string shown = show_platform(platform);
+    const std::string shown = show_platform(platform), words = in_one_line(shown);
     std::istringstream lines(shown + list);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 
@@ -57,6 +65,11 @@ TEST(Show, EveryMachineIsListedAndShownWithItsMarksAndAsJson) {
       ASSERT_NE(place, std::string::npos) << fact.key;
       const std::string line = shown.substr(place, shown.find('\n', place) - place);
       EXPECT_EQ(line.find("UNCONFIRMED") != std::string::npos, fact.unconfirmed) << line;
+      EXPECT_NEAR(std::stod(line.substr(3 + fact.key.size())), fact.value, 1e-5 * fact.value)
+          << line;
+      EXPECT_NE(words.find(in_one_line(fact.source), words.find(" " + fact.key + " ")),
+                std::string::npos)
+          << fact.source;
       EXPECT_EQ(json.at("facts")[i].at("key"), fact.key);
       EXPECT_EQ(json.at("facts")[i].at("value"), fact.value);
       EXPECT_EQ(json.at("facts")[i].at("source"), fact.source);

@@ -16,7 +16,6 @@
 #include "schedule/models/model_file.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
-#include "tests/scaling/parsed_words.hpp"
 #include "tests/scaling/small_questions.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -33,7 +32,7 @@ QuestionFlags typed(const std::string& words) {
   add_system_flag(app, flags);
   add_model_flags(app, flags);
   add_what_if_flags(app, flags);
-  parse_words(app, "--platform frontier --model gpt-5b " + words);
+  app.parse("--platform frontier --model gpt-5b " + words);
   return flags;
 }
 

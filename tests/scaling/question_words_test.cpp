@@ -11,7 +11,6 @@
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/words/amounts.hpp"
 #include "tests/refusal.hpp"
-#include "tests/scaling/parsed_words.hpp"
 #include "tests/scaling/small_questions.hpp"
 
 namespace fourfold::tests {
@@ -29,7 +28,7 @@ std::string asked(const std::string& words) {
   add_micro_batch_size_flag(app, flags);
   add_what_if_flags(app, flags);
   add_phase_flag(app, flags);
-  parse_words(app, "--platform " + path_of_machine("dragonfly") + " --model gpt-5b " + words);
+  app.parse("--platform " + path_of_machine("dragonfly") + " --model gpt-5b " + words);
   return json_of(question_of(flags)).dump();
 }
 

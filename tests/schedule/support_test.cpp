@@ -144,10 +144,10 @@ TEST(ChromeTrace, HasNoTwoEventsThatCross) {
       threads[event.at("tid")].emplace_back(start, start + event.at("dur").get<double>());
     }
     for (const auto& [thread, events] : threads) {
+      const auto was = [&, own = static_cast<std::size_t>(thread)](std::size_t event) {
+        return added[2 * event + own];
+      };
       for (std::size_t i = 0; i < events.size(); ++i) {
-        const auto was = [&, own = static_cast<std::size_t>(thread)](std::size_t event) {
-          return added[2 * event + own];
-        };
         bool crossed = false;
         for (std::size_t j = 0; j < events.size(); ++j) {
           EXPECT_FALSE(cross(events[i], events[j])) << seed;

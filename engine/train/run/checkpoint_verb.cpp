@@ -2,7 +2,6 @@
 #include "engine/train/run/checkpoint_verb.hpp"
 
 #include <CLI/App.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
