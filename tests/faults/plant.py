@@ -75,9 +75,14 @@ def stop(sentence):
     sys.exit(f"plant.py: {sentence}")
 
 
+# Whose file it is: the inmost of TESTS_OF_ROOM.
+def room_of(path):
+    return max((room for room in TESTS_OF_ROOM if path.startswith(room + "/")), key=len, default="none")
+
+
 def read_faults():
     with open(FAULTS, "rb") as file:
-        return tomllib.load(file)["fault"]
+        return [{**fault, "room": room_of(fault["file"])} for fault in tomllib.load(file)["fault"]]
 
 
 def source(root, fault):
@@ -96,7 +101,7 @@ def unplantable(faults, root):
             yield f"{name}: the id is taken"
         ids.add(name)
         if fault["room"] not in TESTS_OF_ROOM:
-            yield f"{name}: there is no room {fault['room']}; see TESTS_OF_ROOM in plant.py"
+            yield f"{name}: {fault['file']} is in no room; see TESTS_OF_ROOM in plant.py"
         if fault["old"] == fault["new"]:
             yield f"{name}: old and new are the same"
         if not os.path.isfile(os.path.join(root, fault["file"])):
@@ -169,7 +174,7 @@ class Site:
         os.makedirs(self.folder, exist_ok=True)
         copy_tree(self.tree)
         expect(["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja",
-                "-DCMAKE_BUILD_TYPE=Release", "-DFOURFOLD_MICROBENCH=OFF",
+                "-DCMAKE_BUILD_TYPE=Release", "-DFOURFOLD_MICROBENCH=OFF", "-DFOURFOLD_UNITY=OFF",
                 "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"], "configuring")
 
     def build(self, target):

@@ -33,6 +33,7 @@ says '1 device: gpt-5b on grid 1x1x1x1 needs .*; 2 devices: grid 1x1x1x1 has 1 d
 advise 1 1,100000 --vocabulary 8000000 --tokens 1B
 says '1 device: gpt-5b fits no grid .*; 100000 devices: too many, frontier has 78848'
 advise 1 1,100000 --vocabulary 8000000 --tokens 1B --json
+grep -v '^{' "$folder/said" | heard 'fits no grid' || fail "JSON alone says that nothing fits"
 sed -n '/^{/,$p' "$folder/said" | python3 -c '
 import json, sys
 advice = json.JSONDecoder().raw_decode(sys.stdin.read())[0]

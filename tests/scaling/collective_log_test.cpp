@@ -22,6 +22,7 @@
 namespace fourfold::tests {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // As nccl-tests print, of so many ranks on each of these nodes.
@@ -231,7 +232,10 @@ TEST_F(LogFaults, HaveTheirOwnCause) {
   EXPECT_THAT(refused(" \n\n"), HasSubstr("the log is empty"));
   std::vector<std::string> failed(reduce.begin(), reduce.end() - 5);
   failed.emplace_back("n1: Test NCCL failure common.cu:958 'unhandled system error'");
-  EXPECT_THAT(refused(joined(failed)), HasSubstr("the run failed: \"n1: Test NCCL failure"));
+  failed.emplace_back("n2: Test NCCL failure common.cu:958 'remote process exited'");  // as it did
+  EXPECT_THAT(refused(joined(failed)),
+              AllOf(HasSubstr("the run failed: \"n1: Test NCCL failure"),
+                    HasSubstr(fmt::format("log.txt:{}: ", failed.size() - 1))));
   std::string both;
   for (const std::string& line : reduce) both += "0: " + line + "\n1: " + line + "\n";
   EXPECT_THAT(refused(both), HasSubstr("two wrote into one log at once"));

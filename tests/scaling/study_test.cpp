@@ -150,6 +150,27 @@ TEST(Series, OfChangesAreTheirModelsAndDevices) {
               AllOf(HasSubstr("\nnic,2,50,"), Not(HasSubstr("slow"))));
 }
 
+// Of a point that was answered several times: their mean, the least and the most.
+TEST(Lines, HaveTheSpreadOfRepetitions) {
+  const auto tag = [](double value, std::int64_t repetition) {
+    return PointTag{fmt::format("nic = {}", value), value, repetition, "nic"};
+  };
+  const Study study = make_study(
+      {}, {record_of(8, 10), record_of(8, 12), record_of(8, 9), record_of(8, 15), record_of(8, 30)},
+      {tag(1, 1), tag(2, 1), tag(2, 2), tag(2, 3), tag(3, 1)});
+
+  const std::vector<CsvRow> rows = csv_rows(figure_csv("lines", study));
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_DOUBLE_EQ(rows[1].number("x"), 2);
+  EXPECT_DOUBLE_EQ(rows[1].number("percent"), 20);
+  EXPECT_DOUBLE_EQ(rows[1].number("low"), -10);
+  EXPECT_DOUBLE_EQ(rows[1].number("high"), 50);
+  EXPECT_DOUBLE_EQ(rows[1].number("repetitions"), 3);
+  for (const std::size_t once : {0U, 2U}) {
+    EXPECT_FALSE(rows[once].has("low") || rows[once].has("high")) << once;
+  }
+}
+
 TEST(Series, ThatAreTooManyToReadAreWrittenButNotDrawn) {
   const TemporaryFolder folder;
   std::vector<Record> records;

@@ -5,6 +5,8 @@
 // in = y and out = x. m counts the tokens of one data-parallel group. bf16 is 2 bytes, fp32 is 4.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "schedule/models/linear.hpp"
 #include "tests/schedule/steps.hpp"
 
@@ -118,6 +120,24 @@ TEST(CommunicationVolume, OfOneLayerIsThePapersEquationsOnEveryGrid) {
         options.weight_gather_precision = Precision::fp32;
         expect_equations({96, 48, Axis::x, Axis::y}, options, grid);
       }
+    }
+  }
+}
+
+// What recomputes gathers no weight that the backward pass gathers as well.
+TEST(CommunicationVolume, OfGatheredWeightsIsTheSameWhateverIsRecomputed) {
+  for (const ProcessGrid& grid : {ProcessGrid(2, 1, 2, 1), ProcessGrid(1, 2, 3, 2)}) {
+    for (const WeightGather gather : {WeightGather::per_micro_batch, WeightGather::keep}) {
+      std::set<double> volumes;
+      for (const Recompute recompute : {Recompute::none, Recompute::full, Recompute::selective,
+                                        Recompute::mlp, Recompute::norms}) {
+        StepOptions options;
+        options.recompute = recompute;
+        options.weight_gather = gather;
+        options.micro_batches = 2;
+        volumes.insert(sent(counted(small_model(3), options, grid, 24).counts, "z_gather"));
+      }
+      EXPECT_EQ(volumes.size(), 1U) << grid.str();
     }
   }
 }

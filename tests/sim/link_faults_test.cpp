@@ -68,6 +68,19 @@ TEST_F(LinkFaultsTest, TrafficOfAFailedNicIsSharedByThoseThatAreLeft) {
   EXPECT_EQ(moved(two, "node 4 nic 2 out"), sound);
 }
 
+// Whatever is wrong with a link, it is refused where the job sends nothing over it.
+TEST_F(LinkFaultsTest, OfLinksThatNothingIsSentOverAreRefused) {
+  for (const LinkFaults& faults :
+       {LinkFaults{{{"global:0-1", 0.5}}, {}, {}}, LinkFaults{{}, {{"global:0-1", 1}}, {}},
+        LinkFaults{{}, {}, {{"global", 50.0}}}}) {
+    const FaultyLinks harmed(faults, topology, platform);
+    const Footprint over{{link("group 0 -> group 1"), 1.0}}, beside{{link("node 3 nic 2 in"), 1.0}};
+    EXPECT_NO_THROW(harmed.refuse_idle({beside, over}));
+    EXPECT_THAT(refusal<std::runtime_error>([&] { harmed.refuse_idle({beside}); }),
+                HasSubstr("global"));
+  }
+}
+
 // 74 groups: 72 others, 71 where the way through group 5 has failed as well.
 TEST_F(LinkFaultsTest, TrafficOfAFailedGroupPairGoesThroughAllOtherGroups) {
   const auto one = moved(with({}, {{"global:0-1", 4}}), "group 0 -> group 1");
