@@ -28,23 +28,14 @@ pair() {
   [ "$found" = "$1" ] || fail "$found sources together, should be $1: $2"
 }
 
-holds one 'int half(int whole) {
-  return whole / 2;
-}'
-holds two 'int twice(int one) {
-  return 2 * one;
-}'
+holds one 'int half(int whole) { return whole / 2; }'
+holds two 'int twice(int one) { return 2 * one; }'
 pair 2 "they share no name"
-holds two 'int half(double whole) {
-  return 1;
-}'
+holds two 'int half(double whole);'
 pair 0 "both have a half()"
-for own in 'constexpr int half = 2;' 'struct half {
-};' 'using half = int;' 'std::map<int, std::string> half(int a, int b);' 'enum class half { left, right };' \
+for own in 'constexpr int half = 2;' 'struct half {' 'using half = int;' 'std::map<int, std::string> half(int a, int b);' 'enum class half { left, right };' \
   'template <class T>
-T half(const T& whole) {
-  return whole / 2;
-}' "constexpr char quote = '\"';
+T half(const T& whole);' "constexpr char quote = '\"';
 int half();"; do
   holds one "$own"
   holds two '' 'int of(int whole) { return half(whole); }'
@@ -68,19 +59,16 @@ holds two '' '' reads.hpp
 pair 0 "a header that the second alone reads says half"
 holds one 'int half(int whole);' '' reads.hpp
 pair 2 "both read that header, before any name of their own"
-echo '#include "reads.hpp"' >around.hpp
-holds one 'int half(int whole);'
+echo '#include "reads.hpp"' >around.hpp && holds one 'int half(int whole);'
 holds two '' '' around.hpp
 pair 0 "it is read by way of another header"
 
-echo 'std::string of(double whole);' >apart.hpp
-holds one '' '' apart.hpp
+echo 'std::string of(double whole);' >apart.hpp && holds one '' '' apart.hpp
 holds two '' 'int half = of(1);' reads.hpp
 pair 0 "of() of a header that the second does not read would be taken"
 echo 'std::string by(double whole);' >apart.hpp
 pair 2 "no word of the second is by"
-echo 'std::string of(double whole);' >apart.hpp
-holds two '' '' reads.hpp
+echo 'std::string of(double whole);' >apart.hpp && holds two '' '' reads.hpp
 pair 2 "neither says of()"
 
 holds one 'using ::testing::Not;'
@@ -89,9 +77,7 @@ pair 2 "both give one thing the same second name"
 holds two 'using ::other::Not;' 'Not no;'
 pair 0 "two things have one second name"
 
-holds one 'int one();'
-holds two 'int two();'
-echo '#define TWO 2' >>two.cpp
+holds one 'int one();' && holds two 'int two();' '#define TWO 2'
 pair 0 "a macro goes on in what follows"
 
 for source in {a..t}; do holds "$source" "int own_$source();"; done

@@ -31,7 +31,7 @@ std::string heard(const Change& change) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (text_of(now[i]) != text_of(usual[i])) text += text_of(now[i]);
   }
-  return text.empty() ? "  nothing else\n" : text;
+  return text.empty() ? ": nothing else\n" : '\n' + text;
 }
 
 TEST(Findings, AreTheGoldenOnesAtEachEdge) {
@@ -140,7 +140,7 @@ TEST(Findings, AreTheGoldenOnesAtEachEdge) {
   });
   std::string text = "healthy\n";
   for (const Symptom& finding : diagnosis(healthy())) text += text_of(finding);
-  for (const auto& [words, change] : changes) text += words + "\n" + heard(change);
+  for (const auto& [words, change] : changes) text += words + heard(change);
   expect_golden("findings.txt", text);
 }
 

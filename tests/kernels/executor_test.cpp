@@ -188,6 +188,13 @@ TEST(Executor, RefusesWordsThatAreNotItsShare) {
   EXPECT_EQ(said([](LocalBatch& b) { b.tokens.pop_back(); }), share + "7 of 4");
   EXPECT_EQ(said([](LocalBatch& b) { b.targets.push_back(0); }), share + "9 of 4");
   EXPECT_EQ(said([](LocalBatch& b) { b.sequences = 2; }), share + "8 of 2");
+  for (const std::int64_t length :
+       {std::int64_t{-1}, std::int64_t{0}, trained_model.sequence + 1}) {
+    EXPECT_EQ(said([length](LocalBatch& b) { b.length = length; }),
+              "a batch has " + std::to_string(length) +
+                  " tokens of each sequence; it must be 1 to " +
+                  std::to_string(trained_model.sequence));
+  }
   for (const std::int32_t word : {-1, -2, 29, 1000}) {
     EXPECT_EQ(said([word](LocalBatch& b) { b.tokens.back() = word; }),
               "token " + std::to_string(word) + " is outside the vocabulary of 29 words");

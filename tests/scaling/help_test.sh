@@ -15,12 +15,15 @@ files_in() {
   grep -oE '(^|[ "'\''(])(\w+/)+\w[A-Za-z0-9_.-]*\.(toml|csv|md|gp)\b' | tr -d ' "'\''(' | grep -vE '^(results|path)/' || true
 }
 
-verbs=("") named=0
+verbs=("") named=0 does=
 while [ ${#verbs[@]} -gt 0 ]; do
   verb=${verbs[0]}
   verbs=("${verbs[@]:1}")
   # shellcheck disable=SC2086
   said=$("$fourfold" $verb --help)
+  first=$(head -n 1 <<<"$said")
+  if [[ $verb != *list ]] && grep -qxF -- "$first" <<<"$does"; then fail "it does what another verb does: $first"; fi
+  does+=$first$'\n'
   if grep -E '.{101}' <<<"$said"; then fail "a line of more than 100 characters"; fi
   examples=$(grep -c '^  fourfold ' <<<"$said") || true
   own=$(grep -c "^  fourfold $verb" <<<"$said") || true

@@ -67,6 +67,9 @@ TEST(FieldJson, RefusesInWordsWithThePlace) {
   changed = whole;
   changed["in_flight_blocks"] = 1001;
   EXPECT_THAT(refusal(changed.dump()), HasSubstr("the options: in_flight_blocks = 1001, but"));
+  const nlohmann::json alone = nlohmann::json{{"in_flight_blocks", 1001}};
+  EXPECT_THROW(read_given_fields(JsonObject(alone, "the options"), step_fields().facts()),
+               std::runtime_error);
 }
 
 }  // namespace
