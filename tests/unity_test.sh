@@ -41,15 +41,12 @@ int half();"; do
   holds two '' 'int of(int whole) { return half(whole); }'
   pair 0 "half is another thing after: $own"
 done
-holds one '' 'int of(int whole) { return half(whole); }'
-holds two 'int half(int whole);'
+holds one '' 'int of(int whole) { return half(whole); }' && holds two 'int half(int whole);'
 pair 0 "the first says half, of the second"
-holds one 'int half();'
-holds two 'int one();
+holds one 'int half();' && holds two 'int one();
 int other() { return half(1); }'
 pair 0 "the second says half, and keeps more to itself"
-holds one 'int half();'
-holds two '' '// half is a word of a comment here, and of a "string"
+holds one 'int half();' && holds two '' '// half is a word of a comment here, and of a "string"
 const char* text = "half";'
 pair 2 "words of comments and strings name nothing"
 

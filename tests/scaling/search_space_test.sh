@@ -72,6 +72,11 @@ refused "million strategies that fit" "${point[@]}" --micro-batch-size 1-1000 --
 refused "--grids-by cannot take effect: --grid says" "${point[@]}" --grid 2x2x2x2 --grids-by sc24-model
 refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
 
+# With a grid nothing is left open that is not said: the search of a grid is its projection.
+grid=(--platform frontier --model gpt-5b --batch-tokens 131072 --grid 2x2x2x2)
+said=$("$fourfold" project "${grid[@]}" 2>/dev/null | grep -oE '[0-9.]+ s per batch' | head -n 1)
+"$fourfold" search --devices 16 "${grid[@]}" 2>/dev/null | heard "$said" || fail "a search of one grid is no $said"
+
 # The days of the first strategy, and where nothing fits, what does.
 point=(--platform frontier --batch-tokens 131072 --overlap none/oar,messages --nodes)
 for model in gpt-5b gpt-175b; do
