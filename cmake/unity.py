@@ -71,15 +71,20 @@ def shown(header):
 
 
 @functools.cache
+def included(root, file):
+    """The headers below the root that a file names."""
+    names = re.findall(r'^#include "([^"]+)"', text(file), re.MULTILINE)
+    return [root / name for name in names if (root / name).exists()]
+
+
+@functools.cache
 def headers(root, source):
     """All headers below the root that a source reads, by whatever way."""
     found, ahead = set(), [source]
     while ahead:
-        for name in re.findall(r'^#include "([^"]+)"', text(ahead.pop()), re.MULTILINE):
-            header = root / name
-            if header not in found and header.exists():
-                found.add(header)
-                ahead.append(header)
+        new = set(included(root, ahead.pop())) - found
+        found |= new
+        ahead += new
     return frozenset(found)
 
 

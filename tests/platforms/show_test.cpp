@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -30,10 +31,7 @@ using ::testing::HasSubstr;
 
 // One blank where there are line ends or several.
 std::string in_one_line(const std::string& text) {
-  std::istringstream words(text);
-  std::string line;
-  for (std::string word; words >> word;) line += " " + word;
-  return line + " ";
+  return std::regex_replace(" " + text + " ", std::regex("\\s+"), " ");
 }
 
 // What `fourfold platforms show frontier` writes before its facts on attention; read it before

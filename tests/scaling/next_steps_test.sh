@@ -30,8 +30,7 @@ done
 printf '%s\n' 'GPU0 GPU1 CPU' 'GPU0 X NV4 0' 'GPU1 NV4 X 0' >topo.txt
 "$fourfold" platforms template --from-nvidia-smi-topo topo.txt --nodes 37 --topology dragonfly >seen.toml 2>err ||
   fail "template of a node: $(cat err)"
-grep -q '^nodes = .*37' seen.toml && grep -q '^kind = "dragonfly"' seen.toml ||
-  fail "--nodes and --topology say nothing of a node that was seen: $(grep -E '^(nodes|kind)' seen.toml)"
+[ "$(grep -cE '^nodes = .*37|^kind = "dragonfly"' seen.toml)" = 2 ] || fail "not as asked: $(cat seen.toml)"
 
 # What a file gets wrong is said at once, and what it leaves open beside the answer: without the row of one
 # device the row of eight stands for it.

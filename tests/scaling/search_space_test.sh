@@ -74,8 +74,9 @@ refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
 
 # With a grid nothing is left open that is not said: the search of a grid is its projection.
 grid=(--platform frontier --model gpt-5b --batch-tokens 131072 --grid 2x2x2x2)
-said=$("$fourfold" project "${grid[@]}" 2>/dev/null | grep -oE '[0-9.]+ s per batch' | head -n 1)
-"$fourfold" search --devices 16 "${grid[@]}" 2>/dev/null | heard "$said" || fail "a search of one grid is no $said"
+seconds=$("$fourfold" project "${grid[@]}" 2>/dev/null | grep -oE '[0-9.]+ s per batch' | head -n 1)
+"$fourfold" search --devices 16 "${grid[@]}" 2>/dev/null | heard -F "Best: $seconds" ||
+  fail "the search of one grid does not find $seconds"
 
 # The days of the first strategy, and where nothing fits, what does.
 point=(--platform frontier --batch-tokens 131072 --overlap none/oar,messages --nodes)

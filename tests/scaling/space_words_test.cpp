@@ -82,38 +82,33 @@ constexpr std::size_t at(Axis axis) {
   return static_cast<std::size_t>(axis);
 }
 
-TEST(SpaceFile, LeavesDataToTheOtherAxesUnlessItsTableHasIt) {
+// Of a file that says this besides.
+StrategyQuestion read_space_file(const std::string& more) {
   const TemporaryFolder folder;
   const std::string path = folder.file("space.toml");
+  write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
+                                  "devices = 24\nbatch_tokens = 262144\n{}\n",
+                                  path_of_machine("fat-tree-2"), more));
+  return read_strategy_file(path);
+}
+
+TEST(SpaceFile, LeavesDataToTheOtherAxesUnlessItsTableHasIt) {
   for (const auto& [grid, data] : {std::pair{"x = 2, pipe = 4", std::vector<std::int64_t>{}},
                                    {"x = 2, data = 3, pipe = 4", {3}}}) {
-    write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
-                                    "devices = 24\nbatch_tokens = 262144\ngrid = {{ {} }}\n",
-                                    path_of_machine("fat-tree-2"), grid));
-    EXPECT_EQ(read_strategy_file(path).space.extents[at(Axis::data)], data) << grid;
+    const StrategyQuestion question = read_space_file(fmt::format("grid = {{ {} }}", grid));
+    EXPECT_EQ(question.space.extents[at(Axis::data)], data) << grid;
   }
 }
 
 TEST(SpaceFile, HasAGridInOneOfTwoForms) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("space.toml");
-  for (const char* grid : {"[\"x=2\"]", "2", "true", "[2, 2]", "2.0"}) {
-    write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
-                                    "devices = 24\nbatch_tokens = 262144\ngrid = {}\n",
-                                    path_of_machine("fat-tree-2"), grid));
-    EXPECT_THAT(said_to([&] { read_strategy_file(path); }), HasSubstr("grid")) << grid;
+  for (const std::string grid : {"[\"x=2\"]", "2", "true", "[2, 2]", "2.0"}) {
+    EXPECT_THAT(said_to([&] { read_space_file("grid = " + grid); }), HasSubstr("grid")) << grid;
   }
 }
 
 // A command that says the model again says what the file says instead of it.
 TEST(SpaceFile, KeepsWhatItSaysOfTheModel) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("space.toml");
-  write_content(path, fmt::format("title = \"Mine\"\nplatform = \"{}\"\nmodel = \"gpt-5b\"\n"
-                                  "sequence_tokens = 1024\nvocabulary = 32000\ndevices = 24\n"
-                                  "batch_tokens = 262144\n",
-                                  path_of_machine("fat-tree-2")));
-  EXPECT_EQ(read_strategy_file(path).model_flags,
+  EXPECT_EQ(read_space_file("sequence_tokens = 1024\nvocabulary = 32000").model_flags,
             "--model gpt-5b --sequence 1024 --vocabulary 32000");
 }
 

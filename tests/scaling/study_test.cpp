@@ -161,11 +161,10 @@ TEST(Lines, HaveTheSpreadOfRepetitions) {
 
   const std::vector<CsvRow> rows = csv_rows(figure_csv("lines", study));
   ASSERT_EQ(rows.size(), 3U);
-  EXPECT_DOUBLE_EQ(rows[1].number("x"), 2);
-  EXPECT_DOUBLE_EQ(rows[1].number("percent"), 20);
-  EXPECT_DOUBLE_EQ(rows[1].number("low"), -10);
-  EXPECT_DOUBLE_EQ(rows[1].number("high"), 50);
-  EXPECT_DOUBLE_EQ(rows[1].number("repetitions"), 3);
+  for (const auto& [column, value] :
+       {std::pair{"x", 2}, {"percent", 20}, {"low", -10}, {"high", 50}, {"repetitions", 3}}) {
+    EXPECT_DOUBLE_EQ(rows[1].number(column), value) << column;
+  }
   for (const std::size_t once : {0U, 2U}) {
     EXPECT_FALSE(rows[once].has("low") || rows[once].has("high")) << once;
   }

@@ -131,8 +131,7 @@ TEST(CommunicationVolume, OfGatheredWeightsIsTheSameWhateverIsRecomputed) {
       std::set<double> volumes;
       for (const Recompute recompute : {Recompute::none, Recompute::full, Recompute::selective,
                                         Recompute::mlp, Recompute::norms}) {
-        StepOptions options;
-        options.recompute = recompute;
+        StepOptions options = options_of(recompute, AttentionKernel::fused);
         options.weight_gather = gather;
         options.micro_batches = 2;
         volumes.insert(sent(counted(small_model(3), options, grid, 24).counts, "z_gather"));

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "schedule/order/side_by_side.hpp"
 #include "schedule/order/stage_messages.hpp"
 #include "schedule/order/step.hpp"
 #include "tests/schedule/orders.hpp"
@@ -66,31 +67,24 @@ std::string fault_of(const StepOptions& options,
   return fault(orders);
 }
 
-// Whether all turns come to be done, each when the pass before it, of the same micro-batch, is
-// done.
+// Whether all turns come to be done, each when the pass before it, of its micro-batch, is.
 bool comes_to_an_end(const std::vector<Order>& stages, std::int64_t chunks) {
   std::set<std::tuple<bool, std::int64_t, std::int64_t>> done;  // forward, micro-batch, chunk
   std::vector<std::size_t> next(stages.size(), 0);
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      for (; next[i] < stages[i].turns.size(); ++next[i], moved = true) {
-        const Turn& turn = stages[i].turns[next[i]];
-        if (turn.micro_batch < 0) continue;
-        const bool forward = turn.part == StepPart::forward;
-        const std::int64_t chunk = turn.chunk * std::ssize(stages) + static_cast<std::int64_t>(i);
-        const std::int64_t before = chunk + (forward ? -1 : 1);
-        if (before >= 0 && before < chunks && !done.contains({forward, turn.micro_batch, before})) {
-          break;
-        }
-        done.insert({forward, turn.micro_batch, chunk});
-      }
+  const auto walk = [&](std::size_t i) {
+    for (; next[i] < stages[i].turns.size(); ++next[i]) {
+      const Turn& turn = stages[i].turns[next[i]];
+      if (turn.micro_batch < 0) continue;
+      const bool forward = turn.part == StepPart::forward;
+      const std::int64_t chunk = turn.chunk * std::ssize(stages) + static_cast<std::int64_t>(i);
+      const std::int64_t before = chunk + (forward ? -1 : 1);
+      const bool needs = before >= 0 && before < chunks;
+      if (needs && !done.contains({forward, turn.micro_batch, before})) return false;
+      done.insert({forward, turn.micro_batch, chunk});
     }
-  }
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (next[i] < stages[i].turns.size()) return false;
-  }
-  return true;
+    return true;
+  };
+  return side_by_side(stages.size(), walk, [&](std::size_t i) { return next[i]; });
 }
 
 // Two turns change places on each of two stages of two chunks.
