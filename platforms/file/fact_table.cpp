@@ -117,10 +117,6 @@ std::string FactTable::full(const std::string& key) const {
   return prefix_.empty() ? key : prefix_ + "." + key;
 }
 
-void FactTable::refuse(const std::string& message) const {
-  refuse_at(*sheet_, *table_, prefix_.empty() ? message : prefix_ + " " + message);
-}
-
 void FactTable::refuse(const std::string& key, const std::string& message) const {
   refuse_at(*sheet_, at(key), full(key) + " " + message);
 }

@@ -56,7 +56,6 @@ class FactTable {
   double scale(const std::string& name) const;
 
   // Throws "file:line: prefix message".
-  [[noreturn]] void refuse(const std::string& message) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
 
  private:

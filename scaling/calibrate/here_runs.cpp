@@ -220,19 +220,11 @@ HereStore::HereStore(std::string path) : path_(std::move(path)) {
   if (!ended) append_own_line(path_, "");
 }
 
-const HereStore::Row* HereStore::row(const std::string& key) const {
-  const auto found = std::ranges::find(rows_, key, &Row::key);
-  return found == rows_.end() ? nullptr : &*found;
-}
-
-bool HereStore::has(const HereRun& run, const std::string& transport) const {
-  return row(key_of(run, transport)) != nullptr;
-}
-
 HereStep HereStore::step(const HereRun& run, const std::string& transport,
                          const std::function<HereStep()>& measure) {
   const std::string key = key_of(run, transport);
-  if (const Row* known = row(key); known != nullptr) return known->step;
+  const auto known = std::ranges::find(rows_, key, &Row::key);
+  if (known != rows_.end()) return known->step;
   rows_.push_back({key, measure()});
   const nlohmann::json line{{"run", parse_json(key, path_)}, {"step", json_of(rows_.back().step)}};
   append_own_line(path_, line.dump());

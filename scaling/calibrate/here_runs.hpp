@@ -65,14 +65,12 @@ class HereStore {
   // Measures with `measure` and keeps it, unless it is there.
   HereStep step(const HereRun& run, const std::string& transport,
                 const std::function<HereStep()>& measure);
-  bool has(const HereRun& run, const std::string& transport) const;
 
  private:
   struct Row {
     std::string key;
     HereStep step;
   };
-  const Row* row(const std::string& key) const;
 
   std::string path_;
   std::vector<Row> rows_;

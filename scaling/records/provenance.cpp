@@ -5,12 +5,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <filesystem>
-#include <iterator>
+#include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
 #include "sim/question/provenance.hpp"
 #include "support/processor_name.hpp"
@@ -75,8 +78,21 @@ std::string digest(const std::string& content) {
 }
 
 std::string digest_of_file(const std::string& path) {
-  constexpr std::int64_t most = std::int64_t{1} << 32;  // executables and data, too
-  return digest(read_whole_file(path, "", most));
+  return digest(read_whole_file(path));
+}
+
+std::string digest_of_large_file(const std::string& path) {
+  std::int64_t left = bytes_of_plain_file(path);
+  std::ifstream file(path, std::ios::binary);
+  std::string piece(std::size_t{1} << 20, '\0'), hashes;
+  while (left > 0) {
+    const auto wanted = std::min(left, static_cast<std::int64_t>(piece.size()));
+    if (!file.read(piece.data(), wanted)) throw std::runtime_error("cannot read " + path);
+    const std::string_view read(piece.data(), static_cast<std::size_t>(wanted));
+    hashes += fmt::format("{:016x}", std::hash<std::string_view>{}(read));
+    left -= wanted;
+  }
+  return digest(hashes);
 }
 
 namespace {
@@ -84,8 +100,9 @@ namespace {
 std::string read_digest_of_executables() {
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
   const std::filesystem::path replay = own.parent_path() / "fourfold-replay";
-  const std::string first = digest_of_file(own.string());
-  return digest(std::filesystem::exists(replay) ? first + digest_of_file(replay.string()) : first);
+  const std::string first = digest_of_large_file(own.string());
+  return digest(std::filesystem::exists(replay) ? first + digest_of_large_file(replay.string())
+                                                : first);
 }
 
 }  // namespace

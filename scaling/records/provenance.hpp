@@ -26,6 +26,9 @@ Provenance read_provenance(JsonObject object);
 // 64-bit FNV-1a as 16 hexadecimal digits: tells contents apart, does not protect them.
 std::string digest(const std::string& content);
 std::string digest_of_file(const std::string& path);  // throws std::runtime_error if unreadable
+// Of a program or of data of any size, as fast as it is read: of the standard library's hashes of
+// its pieces. Throws likewise.
+std::string digest_of_large_file(const std::string& path);
 std::string digest_of_executables();
 
 }  // namespace fourfold::inline scaling::inline records

@@ -93,7 +93,7 @@ MeasureRule read_measure(JsonObject object, const std::string& path) {
 }
 
 const std::string& digest_of_engine() {
-  static const std::string once = digest_of_file(beside_this_executable("fourfold-engine"));
+  static const std::string once = digest_of_large_file(beside_this_executable("fourfold-engine"));
   return once;
 }
 
@@ -104,7 +104,7 @@ std::string measured_key(const Question& question, const MeasureRule& rule, std:
       {"fidelity", name(Fidelity::measured)},
       {"steps", rule.steps},
       {"transport", rule.transport},
-      {"data", rule.data.empty() ? "" : digest_of_file(rule.data)},
+      {"data", rule.data.empty() ? "" : digest_of_large_file(rule.data)},
       {"seed", seed},
       {"engine",
        engine}}.dump());

@@ -6,6 +6,7 @@
 
 #include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/records/provenance.hpp"
@@ -215,8 +216,29 @@ TEST(Digest, IsThePublishedHash) {
   EXPECT_EQ(digest(""), "cbf29ce484222325");
   EXPECT_EQ(digest("a"), "af63dc4c8601ec8c");
   EXPECT_EQ(digest_of_file(folder.file("a")), "85944171f73967e8");
-  EXPECT_THAT(refusal<std::exception>([&] { digest_of_file(folder.file("b")); }),
-              HasSubstr("cannot read"));
+  for (const auto& digest_of : {digest_of_file, digest_of_large_file}) {
+    EXPECT_THAT(refusal<std::exception>([&] { digest_of(folder.file("b")); }),
+                HasSubstr("cannot read"));
+  }
+}
+
+TEST(Digest, OfALargeFileTellsEveryByteApart) {
+  const TemporaryFolder folder;
+  const std::size_t piece = std::size_t{1} << 20;
+  std::set<std::string> seen;
+  for (const std::size_t bytes : {std::size_t{0}, piece - 1, piece, piece + 1, 2 * piece + 5}) {
+    std::string content(bytes, 'a');
+    const auto see = [&] {
+      write_content(folder.file("a"), content);
+      EXPECT_TRUE(seen.insert(digest_of_large_file(folder.file("a"))).second) << bytes;
+    };
+    see();
+    for (const std::size_t place : {std::size_t{0}, bytes / 2, bytes - 1}) {
+      if (bytes == 0) break;
+      content[place] = 'b';
+      see();
+    }
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ nlohmann::json numbers_of(const TrainSettings& s) {
           {"data_seed", s.data.seed},
           {"files", s.data.files},
           {"validation_files", s.data.validation_files},
-          {"data_order", name(s.data.order)},
+          {"data_order", s.data.order == DataOrder::shuffled ? "shuffled" : "sequential"},
           {"batch", s.batch},
           {"steps", s.length.steps},
           {"minutes", s.length.minutes},

@@ -74,10 +74,6 @@ void expect_a_target(const WordStream& words, const Windows& windows, const char
 
 }  // namespace
 
-const char* name(DataOrder order) {
-  return order == DataOrder::shuffled ? "shuffled" : "sequential";
-}
-
 DataOrder parse_data_order(const std::string& text) {
   if (text == "shuffled") return DataOrder::shuffled;
   if (text == "sequential") return DataOrder::sequential;

@@ -16,13 +16,13 @@ namespace fourfold::inline engine::inline train::inline data {
 // Shuffled: every epoch visits each sequence once, in another order and cut at other places.
 // Sequential: front to back, again and again.
 enum class DataOrder : std::uint8_t { shuffled, sequential };
-const char* name(DataOrder order);
+
 // Throws std::invalid_argument that lists the known names.
 DataOrder parse_data_order(const std::string& text);
 
 struct DataOptions {
-  std::vector<std::string> files;  // names or patterns ("shards/train_*.bin"), or none:
-                                   // the text that Debian ships (engine/train/data/data.hpp)
+  std::vector<std::string> files;             // names or patterns ("shards/train_*.bin"), or none:
+                                              // the text that Debian ships
   std::vector<std::string> validation_files;  // none: the end of every file is held out
   double held_out = 0.1;                      // share of each file, where that is so
   std::int64_t validation_words = 32'768;     // held out, read each time from the front; 0: all
