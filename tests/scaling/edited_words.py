@@ -160,8 +160,9 @@ def changes(record, plain):
 
 
 def form(sentence):
-    """Sentences that differ in numbers, flags and what is quoted are one."""
-    text = re.sub(r"[;?.] [Dd]id you mean \"[^\"]*\"\??", "", sentence)
+    """Sentences that differ in numbers, flags, what is quoted and whoever says them are one."""
+    text = re.sub(r"[;?.] [Dd]id you mean \"[^\"]*\"\??", "", sentence.strip())
+    text = re.sub(r"^(fourfold|refused|point|edited[^:]*): ", "", text)
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "Q", text)
     text = re.sub(r"--[a-z-]+", "F", text)
     return re.sub(r"\S*\d\S*", "N", text)
@@ -245,7 +246,7 @@ def main():
                 laws.look_at(words, flag, value, result, plain, record)
         known.update(flags_in(help_text))
     elsewhere = set()
-    for name in ("refusals.txt", "verbs/refused.txt"):
+    for name in ("refusals.txt", "verbs/refused.txt", "what_if_words.txt"):
         with open(f"{sys.argv[2]}/{name}", encoding="utf-8") as file:
             elsewhere.update(form(line.rstrip("\n")) for line in file)
     for which, sentence in sorted(laws.sentences.items()):
