@@ -16,7 +16,7 @@ for folder, _, names in os.walk("."):
                 if len(line.rstrip("\n")) > 200:
                     wide.append(f"{path}:{number}")
                 form = re.sub(r"[;?.] [Dd]id you mean \"[^\"]*\"\??", "", line.strip())
-                form = re.sub(r"^(fourfold|refused|point|edited[^:]*): ", "", form)
+                form = re.sub(r"^(fourfold|.*refused|point|edited[^:]*): ", "", form)
                 form = re.sub(r"\s+", " ", re.sub(r"'[^']*'|\"[^\"]*\"|[0-9.]+", "#", form))
                 if len(form) > 25 and re.search("[a-z]{3}", form) and not form.startswith("-h,--help"):
                     texts[form].add(path)

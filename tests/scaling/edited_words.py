@@ -162,7 +162,7 @@ def changes(record, plain):
 def form(sentence):
     """Sentences that differ in numbers, flags, what is quoted and whoever says them are one."""
     text = re.sub(r"[;?.] [Dd]id you mean \"[^\"]*\"\??", "", sentence.strip())
-    text = re.sub(r"^(fourfold|refused|point|edited[^:]*): ", "", text)
+    text = re.sub(r"^(fourfold|.*refused|point|edited[^:]*): ", "", text)
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "Q", text)
     text = re.sub(r"--[a-z-]+", "F", text)
     return re.sub(r"\S*\d\S*", "N", text)

@@ -28,13 +28,13 @@ using ::testing::HasSubstr;
 
 // As JSON again with its sentences, or the refusal.
 std::string told(const nlohmann::json& words, std::int64_t ranks) {
-  std::string text = words.dump() + '\n';
+  std::string text = words.dump();
   const std::string said = refusal<std::exception>([&] {
     const WhatIfs what_ifs = read_what_ifs(JsonObject(words, "what-ifs"));
-    text += fmt::format("  {}{}\n", json_of(what_ifs).dump(), what_ifs.uniform() ? " uniform" : "");
-    for (const std::string& sentence : sentences(what_ifs, ranks)) text += "  " + sentence + '\n';
+    text += fmt::format("\n  {}{}", json_of(what_ifs).dump(), what_ifs.uniform() ? " uniform" : "");
+    for (const std::string& sentence : sentences(what_ifs, ranks)) text += "\n  " + sentence;
   });
-  return said == "accepted" ? text : text + "  refused: " + said + '\n';
+  return said == "accepted" ? text + '\n' : text + " refused: " + said + '\n';
 }
 
 std::vector<std::string> separate(const std::string& words) {
