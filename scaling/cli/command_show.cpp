@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -73,12 +75,13 @@ OrderChart chart_of(const OrderFlags& typed, const StepOptions& options) {
 }
 
 void refuse_without_effect(const CLI::App& verb, bool on_platform) {
-  const std::vector<std::string> flags =
-      on_platform
-          ? std::vector<std::string>{"--times"}
-          : std::vector<std::string>{"--model", "--grid", "--batch-tokens", "--global-batch-size"};
-  for (const std::string& flag : flags) {
-    if (verb.count(flag) == 0) continue;
+  constexpr std::array<std::string_view, 7> of_equal_layers{
+      "--stages", "--times", "--svg", "--micro-batches", "--order", "--chunks", "--pipeline-limit"};
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string flag = option->get_name();
+    const bool takes_effect =
+        on_platform ? flag != "--times" : std::ranges::count(of_equal_layers, flag) > 0;
+    if (option->count() == 0 || takes_effect) continue;
     throw std::runtime_error(fmt::format("{} cannot take effect: {}", flag,
                                          on_platform
                                              ? "on a --platform layers take as long as it says"
@@ -156,8 +159,9 @@ void add_show_verb(CLI::App& app, Action& action) {
   verb->get_option("--model")->required(false);
   add_order_verb(*verb, action);
   // A program names axes, never extents, and is that of one micro-batch on one stage.
-  for (const char* flag : {"--grid", "--micro-batches", "--rank-order", "--order", "--chunks",
-                           "--pipeline-limit", "--layers-per-stage", "--cut-messages"}) {
+  for (const char* flag :
+       {"--grid", "--stages", "--micro-batches", "--rank-order", "--order", "--chunks",
+        "--pipeline-limit", "--layers-per-stage", "--cut-messages"}) {
     verb->remove_option(verb->get_option(flag));
   }
   verb->callback([verb, flags, json, &action] {

@@ -202,6 +202,9 @@ class Laws:
                     self.broken.append(f"{line}: changes {', '.join(sorted(moved)) or 'nothing'}")
                 for entry in sorted(moved & UNTOUCHED.get(flag, set())):
                     self.broken.append(f"{line}: changes {entry}")
+            elif words[0] in ("show", "collectives") and value not in ("(twice)", "(left out)"):
+                if result.stdout == plain.stdout and value != self.usual.get(flag):
+                    self.broken.append(f"{line}: changes nothing")
             return
         if result.returncode not in (1, 2):
             self.broken.append(f"{line}: ends with {result.returncode}")
