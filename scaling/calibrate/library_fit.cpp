@@ -307,12 +307,14 @@ std::string library_toml(const LibraryFit& fit, const std::string& name,
   return text;
 }
 
-std::string with_library(const std::string& platform, const std::string& library) {
-  std::vector<std::string> kept{"in_node_by_stride"};
+std::string with_library(const std::string& platform, const std::string& library,
+                         const KeptMeasurements& measured) {
+  std::vector<std::string> kept = measured.tables;
+  kept.emplace_back("in_node_by_stride");
   if (library.find("[library.across_at_once]") == std::string::npos) {
     kept.emplace_back("across_at_once");
   }
-  return with_tables(platform, "library", library, kept);
+  return with_tables(platform, "library", library + measured.rows, kept);
 }
 
 }  // namespace fourfold::inline scaling::inline calibrate

@@ -8,6 +8,7 @@
 
 #include "platforms/platform.hpp"
 #include "scaling/calibrate/collective_log.hpp"
+#include "scaling/calibrate/kept_measurements.hpp"
 
 namespace fourfold::inline scaling::inline calibrate {
 
@@ -49,7 +50,8 @@ Seconds modelled(const CollectiveLibrary& library, const CollectiveSample& sampl
 std::string library_toml(const LibraryFit& fit, const std::string& name, const std::string& source);
 
 // The text of a platform file with other tables [library...]; what the logs do not say stays: rings
-// at once, and members of a node that are no neighbours.
-std::string with_library(const std::string& platform, const std::string& library);
+// at once, members of a node that are no neighbours, and what is kept of its measurements.
+std::string with_library(const std::string& platform, const std::string& library,
+                         const KeptMeasurements& measured = {});
 
 }  // namespace fourfold::inline scaling::inline calibrate

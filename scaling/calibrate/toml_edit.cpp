@@ -1,8 +1,6 @@
 // Statements by their brackets and quotes; see toml_edit.hpp.
 #include "scaling/calibrate/toml_edit.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <sstream>
 
@@ -108,8 +106,18 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// What a table below a key has, under a header of its own.
-std::string written_anew(const toml::table& whole, const std::string& table,
+bool begins_with(const TomlPath& path, const TomlPath& beginning) {
+  return path.size() >= beginning.size() &&
+         std::equal(beginning.begin(), beginning.end(), path.begin());
+}
+
+}  // namespace
+
+std::vector<TomlStatement> toml_statements(const std::string& text) {
+  return Scanner(text).statements();
+}
+
+std::string under_header(const toml::table& whole, const std::string& table,
                          const std::string& key) {
   const toml::table* const below = whole[table][key].as_table();
   if (below == nullptr) return "";
@@ -123,17 +131,6 @@ std::string written_anew(const toml::table& whole, const std::string& table,
   return text.str();
 }
 
-bool begins_with(const TomlPath& path, const TomlPath& beginning) {
-  return path.size() >= beginning.size() &&
-         std::equal(beginning.begin(), beginning.end(), path.begin());
-}
-
-}  // namespace
-
-std::vector<TomlStatement> toml_statements(const std::string& text) {
-  return Scanner(text).statements();
-}
-
 std::string with_tables(const std::string& text, const std::string& table,
                         const std::string& tables, const std::vector<std::string>& kept) {
   const toml::table whole = toml::parse(text);
@@ -143,7 +140,7 @@ std::string with_tables(const std::string& text, const std::string& table,
     const std::vector<TomlStatement> all = toml_statements(text);
     const bool stays = std::ranges::any_of(
         all, [&](const TomlStatement& one) { return begins_with(one.table, path); });
-    if (!stays) anew += written_anew(whole, table, key);
+    if (!stays) anew += under_header(whole, table, key);
   }
   const auto goes = [&](const TomlStatement& one) {
     if (!begins_with(one.path, {table})) return false;

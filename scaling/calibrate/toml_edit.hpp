@@ -1,6 +1,8 @@
 // A TOML file edited as text: what people wrote stays as it is but for what is replaced.
 #pragma once
 
+#include <toml++/toml.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +28,10 @@ std::vector<TomlStatement> toml_statements(const std::string& text);
 // stays. Throws toml::parse_error on what is no TOML.
 std::string with_tables(const std::string& text, const std::string& table,
                         const std::string& tables, const std::vector<std::string>& kept);
+
+// What a table below a key of another has, under a header of its own; empty where it is none.
+std::string under_header(const toml::table& whole, const std::string& table,
+                         const std::string& key);
 
 // The text with another value of a key that has one under that path; nothing where it has none.
 std::optional<std::string> with_value(const std::string& text, const TomlPath& path,

@@ -38,8 +38,8 @@ struct Typed {
   CalibrationOrder order;
   std::vector<std::string> logs;
   LogRanks ranks;
-  std::string base;  // a platform whose library is replaced; empty: none
-  std::string library = "NCCL";
+  std::string base;     // a platform whose library is replaced; empty: none
+  std::string library;  // empty: that of the platform, or NCCL
   bool accept = false;
 };
 
@@ -165,6 +165,11 @@ int fit_logs(const Typed& typed) {
   if (!typed.base.empty()) {
     const Platform machine = read_platform(typed.base);
     text = read_text_file(machine.path);
+    if (machine.name != std::filesystem::path(machine.path).stem()) {
+      throw std::runtime_error(fmt::format(
+          "--platform {}: the library of the logs takes the place of the machine's own; give {}",
+          typed.base, std::filesystem::path(machine.path).stem().string()));
+    }
     base = {machine.library, fmt::format("as {} has it", machine.name)};
   }
   std::vector<LogRun> runs;
@@ -202,8 +207,16 @@ int fit_logs(const Typed& typed) {
     const std::string source =
         fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
                     typed.logs.size(), typed.logs.size() == 1 ? "" : "s");
-    const std::string library = library_toml(fit, typed.library, source);
-    text = text.empty() ? library : with_library(text, library);
+    const std::string own = base.library.name.empty() ? "NCCL" : base.library.name;
+    const std::string library =
+        library_toml(fit, typed.library.empty() ? own : typed.library, source);
+    if (text.empty()) {
+      text = library;
+    } else {
+      const KeptMeasurements kept = kept_measurements(text, samples);
+      if (!kept.said.empty()) said += kept.said + "\n";
+      text = with_library(text, library, kept);
+    }
     const std::vector<CollectiveErrors> errors = collective_errors(fit.library, samples);
     faults = faults_of(fit, errors);
     for (const auto& [key, rising] : fit.rising) {
@@ -280,9 +293,9 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
   verb->add_option("--platform", typed->base,
                    "a name or a TOML file: write this machine with the library of the logs")
       ->needs(logs);
-  verb->add_option("--library", typed->library, "name of the library of the logs")
-      ->needs(logs)
-      ->capture_default_str();
+  verb->add_option("--library", typed->library,
+                   "name of the library of the logs; that of --platform if absent, or NCCL")
+      ->needs(logs);
   verb->add_flag("--accept", typed->accept, "write a doubtful fit, too")->needs(logs);
   verb->callback([typed, &action] {
     action = [typed] {

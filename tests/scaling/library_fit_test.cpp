@@ -308,6 +308,33 @@ TEST(LibraryFits, APlateauNeedsAPlateau) {
   EXPECT_TRUE(large.rising.empty());
 }
 
+// Rows go before constants, so those of groups that were measured anew go, and no others.
+TEST(LibraryFit, KeepsWhatTheMachineMeasuredOfOtherGroups) {
+  const Platform frontier = read_platform("frontier");
+  const std::string text = content_of(frontier.path);
+  const TemporaryFolder folder;
+  const auto rows = [](const CollectiveLibrary& library, const auto& counts) {
+    std::size_t sum = 0;
+    for (const auto& table : library.measured) sum += counts(table) ? table.rows.size() : 0;
+    return sum;
+  };
+  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
+    for (const auto& [nodes, in_each] : {std::pair{1, 8}, {4, 1}, {4, 8}}) {
+      SCOPED_TRACE(fmt::format("{} on {} x {}", name(kind), nodes, in_each));
+      const std::vector<CollectiveSample> samples{{kind, nodes, in_each, {1e9}, {0.1}}};
+      const LibraryFit fit = fit_library(samples, {frontier.library, "Frontier's"});
+      write_content(folder.file("anew.toml"), with_library(text, library_toml(fit, "RCCL", "a log"),
+                                                           kept_measurements(text, samples)));
+      const CollectiveLibrary anew = read_platform(folder.file("anew.toml")).library;
+      EXPECT_EQ(rows(anew, [](const auto&) { return true; }),
+                rows(frontier.library, [&, nodes = nodes, in_each = in_each](const auto& table) {
+                  return table.kind != kind || nodes == 1 || table.devices != in_each;
+                }));
+      EXPECT_EQ(anew.cliff.has_value(), nodes == 1 || kind == CollectiveKind::all_reduce);
+    }
+  }
+}
+
 TEST(Libraries, StandInAnyFileInThePlaceOfTheOld) {
   const std::string anew = "[library]\nname = \"new\"\n[library.simple]\nx = 3\n";
   const char* const files[]{
