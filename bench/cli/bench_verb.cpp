@@ -15,6 +15,7 @@
 #include "engine/cpu/openblas_core.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "scaling/words/output.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
 #include "support/flag_checks.hpp"
 #include "support/nearest_name.hpp"
@@ -177,7 +178,11 @@ BenchQuestion question_of(const BenchFlags& flags, std::int64_t ranks) {
     throw std::invalid_argument(fmt::format("grid {} has {} ranks, but {} were started",
                                             question.grid.str(), question.grid.size(), ranks));
   }
-  if (flags.kind == "gemm" || flags.kind == "checkpoint") check(question.model, question.grid);
+  if (flags.kind == "checkpoint") check(question.model, question.grid);
+  if (flags.kind == "gemm" && flags.shapes.empty()) {  // the products of a step that can be done
+    const std::string why = misfit(question.model, question.grid, question.sequences, {});
+    if (!why.empty()) throw std::invalid_argument(why);
+  }
   if ((flags.kind == "p2p" || flags.kind == "collectives") && ranks < 2) {
     throw std::invalid_argument(fmt::format("bench {} needs two ranks or more", flags.kind));
   }

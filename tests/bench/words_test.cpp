@@ -75,7 +75,7 @@ TEST(BenchWords, AreTheGoldenOnes) {
          {"", "--ranks 3", "--ranks 0", "--shapes nt:8x16x24", "--libraries oneDNN",
           "--model gpt2-124m", "--sequences 2", "--precision bf16", "--grid 1x2x1x3",
           "--grid 1x2x1x3 --ranks 6", "--grid 1x2x1x3 --ranks 5", "--transports ring,window",
-          "--sizes 8,64KiB", "--folder somewhere", "--platform alps", "--rounds 3", "--json",
+          "--sizes 8,64KiB", "--folder somewhere", "--platform alps", "--rounds 3 --json",
           "--csv"}) {
       bench.add_line(fmt::format("{} {} --plan", kind.name, flags));
     }
