@@ -74,6 +74,11 @@ sim/estimate/search.cpp <simgrid/s4u.hpp>
 sim/estimate/search.cpp "sim/replay/machine.hpp"
 sim/replay/solver.cpp "scaling/records/record.hpp"
 sim/replay/solver.cpp <mpi.h>
+sim/witness/main.cpp "support/quantity.hpp"
+scaling/systems/system.cpp "platforms/platform.hpp"
+scaling/validation/cases.cpp "scaling/study/study.hpp"
+scaling/calibrate/here.cpp "scaling/text/memory_text.hpp"
+tests/sim/step_test.cpp <mpi.h>
 scaling/words/amounts.cpp "scaling/jobs/launch.hpp"
 scaling/bars/error_bar.cpp "scaling/records/record.hpp"
 scaling/records/record.cpp "scaling/find/find_answer.hpp"
