@@ -11,6 +11,7 @@
 #include "schedule/models/parameter_count.hpp"
 #include "schedule/models/vocabulary.hpp"
 #include "schedule/order/step.hpp"
+#include "schedule/program/options_in_effect.hpp"
 
 namespace fourfold::inline sim::inline estimate {
 namespace {
@@ -80,8 +81,11 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
   if (!options.trains()) {
     for (FunctionBytes& rule : rules_.functions) rule.keeps = rule.gathers = rule.expands = 0.0;
   }
-  // FSDP alone gathers its 16-bit weights from fp32 ones: ZeRO keeps both.
-  if (!memory.gathered_blocks || options.zero == 0) rules_.weights = memory.weights;
+  // FSDP gathers its 16-bit weights from the optimizer's fp32 ones, which a forward pass alone does
+  // not have; ZeRO 1 and 2 keep both.
+  const std::int64_t zero = in_effect(options, grid).zero;
+  const bool keeps_both = zero == 1 || zero == 2 || !options.trains();
+  if (!memory.gathered_blocks || !keeps_both) rules_.weights = memory.weights;
   rules_.optimizer = memory.optimizer;
   rules_.gradients = memory.gradients;
   rules_.gradients_ahead = memory.gradients_ahead && options.trains();

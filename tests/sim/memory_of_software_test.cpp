@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "sim/estimate/estimate.hpp"
 #include "tests/platforms/platform_files.hpp"
 #include "tests/points.hpp"
 
@@ -147,6 +148,33 @@ TEST(MemoryOfSoftware, CutsItsGradientsUnderZeroTwoAlone) {
     EXPECT_EQ(MemoryOfSoftware(platform, point, point.grid, 4).rules().gradients,
               zero == 2 ? 1.0 : 4.0)
         << zero;
+  }
+}
+
+// Whatever is trained with: ZeRO cuts along data alone, its third stage as z does, and a forward
+// pass has the weights that it computes with.
+TEST(MemoryOfSoftware, IsCutWhereThereIsSomethingToCut) {
+  for (const std::string& software : known_software()) {
+    SCOPED_TRACE(software);
+    const auto used = [](const std::string& grid, std::int64_t zero, Phase phase,
+                         const std::string& with) {
+      Point point = pipelined(grid);
+      point.software = with;
+      point.options.zero = zero;
+      point.options.phase = phase;
+      return estimate_step(point, read_platform(point.platform, {}, with)).memory;
+    };
+    const double cut_by_z = used("x=2,z=4", 0, Phase::training, software).peak.value;
+    for (const std::int64_t zero : {1, 2, 3}) {
+      EXPECT_EQ(used("x=2,z=4", zero, Phase::training, software).peak.value, cut_by_z) << zero;
+    }
+    EXPECT_EQ(used("x=2,data=4", 3, Phase::training, software).peak.value, cut_by_z);
+    for (const Phase phase : {Phase::evaluation, Phase::prefill, Phase::decode}) {
+      const auto weights = [&](const std::string& with) {
+        return used("x=2,z=2", 0, phase, with).by_role[static_cast<std::size_t>(Role::parameter)];
+      };
+      EXPECT_EQ(weights(software), weights("fused")) << row_of(phase).name;
+    }
   }
 }
 
