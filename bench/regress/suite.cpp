@@ -263,7 +263,9 @@ class Suite {
                       0,
                       {}};
       quantity.value = quantity.judged =
-          (model_flops(point.model, point.global_batch, point.options) / projected.outcome.total)
+          (model_flops(point.model, point.global_batch, point.options,
+                       point.grid.extent(Axis::pipe)) /
+           projected.outcome.total)
               .value *
           1e-12;
       result_.metrics.push_back(std::move(quantity));

@@ -18,7 +18,7 @@ bool same(const Estimate& one, const Estimate& other) {
 }
 
 Flops flops_of(const Point& point) {
-  return model_flops(point.model, point.global_batch, point.options);
+  return model_flops(point.model, point.global_batch, point.options, point.grid.extent(Axis::pipe));
 }
 
 }  // namespace

@@ -126,8 +126,8 @@ Record make_record(const Question& question, const Finding& finding, Fidelity fi
   record.executed = winner.estimate.counts.executed();
   const Counts& counts = winner.estimate.counts;
   record.sent.assign(counts.sent.begin(), counts.sent.end());
-  record.model_flops =
-      model_flops(record.point.model, record.point.global_batch, record.point.options);
+  record.model_flops = model_flops(record.point.model, record.point.global_batch,
+                                   record.point.options, record.point.grid.extent(Axis::pipe));
   record.advertised_peak = platform.processor.advertised_peak;
   record.empirical_peak = platform.processor.empirical_peak;
   record.tried = finding.search.tried;

@@ -60,7 +60,8 @@ void add_counts(Record& record) {
   record.executed = all.executed();
   record.sent.assign(all.sent.begin(), all.sent.end());
   record.outcome = Outcome(all.channels);
-  record.model_flops = model_flops(point.model, point.global_batch, point.options.recompute);
+  record.model_flops =
+      model_flops(point.model, point.global_batch, point.options, point.grid.extent(Axis::pipe));
 }
 
 void add_times(Record& record, const HereStep& step) {

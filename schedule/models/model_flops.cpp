@@ -63,8 +63,16 @@ Flops model_flops(const Model& model, std::int64_t sequences, Recompute recomput
   return {passes * b * s * l * h * h * (products + attention * layer.seen / (6 * h) + head)};
 }
 
-Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options) {
-  if (options.trains()) return model_flops(model, sequences, options.recompute);
+Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options,
+                  std::int64_t stages) {
+  if (options.trains()) {
+    const Flops none = model_flops(model, sequences, Recompute::none);
+    if (options.recompute != Recompute::full) return none;
+    const Flops full = model_flops(model, sequences, Recompute::full);
+    const std::int64_t layers = recomputed_layers(model, options, stages);
+    if (layers == model.layers) return full;
+    return none + (full - none) * (static_cast<double>(layers) / static_cast<double>(model.layers));
+  }
   const PhaseRow& phase = row_of(options.phase);
   const double forward = model_flops(model, sequences, Recompute::none).value / 3.0;
   const auto s = static_cast<double>(model.sequence);

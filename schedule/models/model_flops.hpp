@@ -17,10 +17,12 @@ namespace fourfold::inline schedule::inline models {
 // are, and s/(6h) is of the columns of all heads instead of h. In layers with a window s is at most
 // the window.
 Flops model_flops(const Model& model, std::int64_t sequences, Recompute recompute);
-// Of a step with these options: in training, with the recompute they ask for; of an evaluation the
-// forward third; of a prefill that with the logits of each last token alone; of a decoding step
-// that of one token of each sequence, which looks at `sequence` tokens.
-Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options);
+// Of a step with these options on so many stages: in training, with the layers that are recomputed
+// as a whole counted again; of an evaluation the forward third; of a prefill that with the logits
+// of each last token alone; of a decoding step that of one token of each sequence, which looks at
+// `sequence` tokens.
+Flops model_flops(const Model& model, std::int64_t sequences, const StepOptions& options,
+                  std::int64_t stages);
 // "Narayanan et al. SC21 eq. 3, recompute counted" or the like: goes next to every flop/s figure.
 std::string model_flops_convention(const Model& model, Recompute recompute);
 std::string model_flops_convention(const Model& model, const StepOptions& options);

@@ -26,16 +26,10 @@ double repeated_in_a_layer(const Model& model, std::int64_t sequences, const Ste
 
 Flops hardware_flops(const Model& model, std::int64_t sequences, const StepOptions& options,
                      std::int64_t stages) {
-  if (!options.trains()) return model_flops(model, sequences, options);
-  const Flops none = model_flops(model, sequences, Recompute::none);
-  const std::int64_t layers = recomputed_layers(model, options, stages);
-  const auto repeated = static_cast<double>(layers);
-  if (options.recompute != Recompute::full) {
-    return none + Flops{repeated * repeated_in_a_layer(model, sequences, options)};
-  }
-  const Flops full = model_flops(model, sequences, Recompute::full);
-  if (layers == model.layers) return full;
-  return none + Flops{(full - none).value * repeated / static_cast<double>(model.layers)};
+  const Flops model_of_step = model_flops(model, sequences, options, stages);
+  if (!options.trains() || options.recompute == Recompute::full) return model_of_step;
+  const auto layers = static_cast<double>(recomputed_layers(model, options, stages));
+  return model_of_step + Flops{layers * repeated_in_a_layer(model, sequences, options)};
 }
 
 Throughput throughput(const Point& point, Seconds step, FlopsPerSecond peak) {
@@ -44,9 +38,9 @@ Throughput throughput(const Point& point, Seconds step, FlopsPerSecond peak) {
   const double peak_of_all = peak.value * devices;
   StepOptions without_recompute = point.options;
   without_recompute.recompute = Recompute::none;
-  const Flops model = model_flops(point.model, point.global_batch, without_recompute);
-  const Flops hardware =
-      hardware_flops(point.model, point.global_batch, point.options, point.grid.extent(Axis::pipe));
+  const std::int64_t stages = point.grid.extent(Axis::pipe);
+  const Flops model = model_flops(point.model, point.global_batch, without_recompute, stages);
+  const Flops hardware = hardware_flops(point.model, point.global_batch, point.options, stages);
   Throughput result;
   result.mfu = (model / step).value / peak_of_all;
   result.hfu = (hardware / step).value / peak_of_all;

@@ -239,7 +239,7 @@ TEST(Record, HasTheNumbersOfItsFinding) {
   EXPECT_EQ(record.memory_limit.value, memory_limit(platform).value);
   EXPECT_EQ(record.executed.value, alone.counts.executed().value);
   EXPECT_EQ(record.sent, alone.counts.sent);
-  EXPECT_EQ(record.model_flops, model_flops(asked.model, asked.global_batch, asked.options));
+  EXPECT_EQ(record.model_flops, model_flops(asked.model, asked.global_batch, asked.options, 1));
   EXPECT_EQ(record.advertised_peak.value, platform.processor.advertised_peak.value);
   EXPECT_EQ(record.empirical_peak.value, platform.processor.empirical_peak.value);
   EXPECT_EQ(record.tried, finding.search.tried);

@@ -100,7 +100,7 @@ TEST(ModelFlops, AreTheProductsOfTheCountedStep) {
     const Counts counts = counted(folded_step(model, options), ProcessGrid(), read).counts;
     const double attention =
         passes * 4 * windows(model) * number(read) * number(model.attention_columns());
-    const double flops = model_flops(model, 4, options).value;
+    const double flops = model_flops(model, 4, options, 1).value;
     EXPECT_NEAR(flops, counts.gemm.value + attention, 1e-12 * flops) << model.name;
     if (!options.trains()) return;
     const double executed = (passes + 0.5) * 4 * seen(model) * number(model.layers * read) *

@@ -86,7 +86,7 @@ TEST_F(Phases, OfADecodingStepComputeAsThePublishedCountSays) {
     const StepOptions decode = of_phase(options, Phase::decode);
     const Counts counts = counted_phase(model, decode, grid, sequences).counts;
     const double once = counts.gemm.value + counts.functions.value / number(grid.extent(Axis::y));
-    const double published = model_flops(model, sequences, decode).value;
+    const double published = model_flops(model, sequences, decode, 1).value;
     EXPECT_NEAR(number(grid.size()) * once, published, 1e-12 * published);
   });
 }

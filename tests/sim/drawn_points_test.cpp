@@ -43,7 +43,8 @@ TEST(DrawnPoints, AreEstimatedInPartsThatAddUp) {
     // The published formula counts the half of attention that a causal mask leaves out.
     EXPECT_GE(
         counts.executed().value * static_cast<double>(drawn.point.grid.size()),
-        0.95 * model_flops(drawn.point.model, drawn.point.global_batch, drawn.point.options).value)
+        0.95 * model_flops(drawn.point.model, drawn.point.global_batch, drawn.point.options,
+                               drawn.point.grid.extent(Axis::pipe)).value)
         << drawn.words;
     for (std::size_t c = 0; c < counts.channels.size(); ++c) {
       const bool cut = members(counts.channels[c], drawn.point.grid) > 1;

@@ -44,6 +44,9 @@ TEST(HardwareFlops, AreThoseThatTheStepExecutes) {
           const double repeated =
               (hardware_flops(model, 2, options) - model_flops(model, 2, Recompute::none)).value;
 
+          EXPECT_EQ(model_flops(model, 2, options, 1),
+                    recompute == Recompute::full ? hardware_flops(model, 2, options)
+                                                 : model_flops(model, 2, Recompute::none));
           EXPECT_NEAR(executed(options) - kept, repeated / products, 1e-9 * kept)
               << name(recompute) << " of every " << every << ", first " << first;
         }

@@ -131,7 +131,8 @@ StepWork counted_work(const TrainSettings& settings) {
   StepWork work;
   work.tokens = settings.batch * settings.model.sequence;
   for (const Counted& stage : stages) work.executed += stage.counts.executed() * ranks_of_a_stage;
-  work.model = model_flops(settings.model, settings.batch, settings.options.recompute);
+  work.model = model_flops(settings.model, settings.batch, settings.options,
+                           settings.grid.extent(Axis::pipe));
   return work;
 }
 
