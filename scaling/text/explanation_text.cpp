@@ -25,6 +25,13 @@ std::string seconds(Seconds time) {
   return fmt::format("{:.3f}", time.value);
 }
 
+// 12, or 0.14 where it is no whole number.
+std::string count_text(double count) {
+  const double whole = std::round(count);
+  return std::abs(count - whole) < 1e-6 ? fmt::format("{:.0f}", whole)
+                                        : fmt::format("{:.2f}", count);
+}
+
 std::string percent(double part) {
   return fmt::format("{:.1f}", 100.0 * part);
 }
@@ -116,7 +123,7 @@ std::string collectives(const Explanation& explanation, Width width) {
   for (const CollectiveUse& use : explanation.collectives) {
     std::vector<std::string> row{channel_name(explanation, static_cast<std::size_t>(use.channel)),
                                  name(use.kind),
-                                 fmt::to_string(use.count),
+                                 count_text(use.count),
                                  megabytes(use.buffer),
                                  name(use.algorithm),
                                  name(use.protocol)};
@@ -124,7 +131,7 @@ std::string collectives(const Explanation& explanation, Width width) {
       row.insert(row.end(), {milliseconds(use.flown->mean), milliseconds(use.flown->longest),
                              fmt::format("{:.3f}", use.flown_bus_bandwidth.value / 1e9),
                              milliseconds(use.each), percent(use.latency_share),
-                             seconds(use.flown->mean * static_cast<double>(use.count))});
+                             seconds(use.flown->mean * use.count)});
     } else {
       row.insert(row.end(),
                  {milliseconds(use.each), percent(use.latency_share),

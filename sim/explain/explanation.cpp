@@ -212,14 +212,13 @@ class Explainer {
     for (const std::string& name : use.names) add_name(*same, name);
   }
 
-  // Counts are whole from here on.
   void finish_collectives() {
     for (std::size_t c = 0; c < counts_of_channels_.size(); ++c) {
       result_.channels[c].collectives = rounded_up(counts_of_channels_[c]);
     }
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       CollectiveUse& use = result_.collectives[i];
-      use.count = rounded_up(counts_[i]);
+      use.count = counts_[i];
       if (!use.flown) continue;
       const Channel& channel = program_.channels[static_cast<std::size_t>(use.channel)];
       use.flown_bus_bandwidth = bus_bandwidth(

@@ -37,7 +37,7 @@ struct CollectiveUse {
   std::vector<std::string> names;  // of the values they carry, each once
   CollectiveKind kind = CollectiveKind::all_reduce;
   ChannelNumber channel = 0;  // in Outcome::channels
-  std::int64_t count = 0;     // a device and step; on several stages their mean, rounded up
+  double count = 0.0;         // a device and step; on several stages their mean
   Bytes buffer;               // as nccl-tests counts it: gathered, or before scattering
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;
@@ -47,7 +47,7 @@ struct CollectiveUse {
       bus_bandwidth;  // nccl-tests: (n-1)/n of the buffer a second, all-reduce twice that
   std::optional<FlightTimes> flown;    // as simulated, with all else that is on the links
   BytesPerSecond flown_bus_bandwidth;  // by the simulated mean
-  Seconds all() const { return each * static_cast<double>(count); }
+  Seconds all() const { return each * count; }
 };
 
 struct Ideal {
