@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "schedule/models/fit.hpp"
@@ -14,49 +16,55 @@
 namespace fourfold::inline scaling::inline find {
 namespace {
 
+using Way = std::function<void(Point&)>;
+
 struct Other {
   std::string what;
-  std::function<void(Point&)> set;
+  std::vector<Way> ways;  // to have it, of which the fastest that fits counts
 };
 
-// Of equal micro-batches, where their number goes along.
-void set_batch(Point& point, std::int64_t sequences) {
-  const std::int64_t before = point.global_batch;
-  point.global_batch = sequences;
-  std::int64_t& parts = point.options.micro_batches;
-  if (parts * sequences % before == 0)
-    parts = std::max<std::int64_t>(parts * sequences / before, 1);
+// In as many micro-batches, and in equal ones, where their number goes along.
+std::vector<Way> of_batch(const Point& now, std::int64_t sequences) {
+  const Way in_as_many = [sequences](Point& p) { p.global_batch = sequences; };
+  const std::int64_t parts = now.options.micro_batches * sequences / now.global_batch;
+  if (parts == 0 || parts * now.global_batch != now.options.micro_batches * sequences) {
+    return {in_as_many};
+  }
+  return {in_as_many, [=](Point& p) {
+            in_as_many(p);
+            p.options.micro_batches = parts;
+          }};
 }
 
 std::vector<Other> others(const Record& record, const Platform& platform) {
   std::vector<Other> all;
   const Point& point = record.point;
   if (point.global_batch % 2 == 0) {
-    all.push_back({"half the batch", [](Point& p) { set_batch(p, p.global_batch / 2); }});
+    all.push_back({"half the batch", of_batch(point, point.global_batch / 2)});
   }
-  all.push_back({"twice the batch", [](Point& p) { set_batch(p, 2 * p.global_batch); }});
+  all.push_back({"twice the batch", of_batch(point, 2 * point.global_batch)});
   if (point.model.sequence % 2 == 0) {
     // As many tokens a step: where one of each sequence is decoded, as many sequences.
-    all.push_back({fmt::format("sequences of {} tokens", point.model.sequence / 2), [](Point& p) {
+    all.push_back({fmt::format("sequences of {} tokens", point.model.sequence / 2), {[](Point& p) {
                      p.model.sequence /= 2;
                      if (p.options.phase != Phase::decode) p.global_batch *= 2;
-                   }});
+                   }}});
   }
   for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::fp32}) {
     const bool known = precision != Precision::fp8 || !platform.processor.gemm_fp8.empty();
     if (precision == point.options.precision || !known) continue;
-    all.push_back({name(precision), [precision](Point& p) { p.options.precision = precision; }});
+    all.push_back({name(precision), {[precision](Point& p) { p.options.precision = precision; }}});
   }
   if (record.software_by != "machine") return all;
   for (const char* software : {"megatron-core", "pytorch-fsdp", "torchtune-eager"}) {
     if (software == record.software) continue;
-    all.push_back({fmt::format("software {}", software), [software](Point& p) {
+    all.push_back({fmt::format("software {}", software), {[software](Point& p) {
                      p.software = software;
                      const Platform with = read_platform(p.platform, p.scales, software);
                      if (with.software.attention == AttentionSoftware::unfused) {
                        p.options.attention = AttentionKernel::unfused;
                      }
-                   }});
+                   }}});
   }
   return all;
 }
@@ -75,16 +83,21 @@ std::vector<Granted> granted_changes(const Record& record) {
   const double before = estimate_step(uniform, platform).outcome.total.value / tokens(uniform);
   std::vector<Granted> changes;
   for (const Other& other : others(record, platform)) {
-    Point point = uniform;
-    try {
-      other.set(point);
-      const Estimate estimate =
-          estimate_step(point, read_platform(point.platform, point.scales, point.software));
-      if (estimate.memory.peak > record.memory_limit) continue;
-      changes.push_back({other.what, estimate.outcome.total.value / tokens(point) / before - 1.0});
-    } catch (const std::exception&) {
-      continue;  // the grid or the machine does not take it
+    std::optional<double> least;  // seconds of a token
+    for (const Way& way : other.ways) {
+      Point point = uniform;
+      try {
+        way(point);
+        const Estimate estimate =
+            estimate_step(point, read_platform(point.platform, point.scales, point.software));
+        if (estimate.memory.peak > record.memory_limit) continue;
+        const double one = estimate.outcome.total.value / tokens(point);
+        least = std::min(one, least.value_or(one));
+      } catch (const std::exception&) {
+        continue;  // the grid or the machine does not take it
+      }
     }
+    if (least) changes.push_back({other.what, *least / before - 1.0});
   }
   return changes;
 }

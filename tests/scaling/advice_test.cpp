@@ -251,6 +251,15 @@ TEST(Granted, OfShorterSequencesAreOfAsManySequencesOrTokens) {
       ASSERT_NE(found, all.end());
       EXPECT_NEAR(found->change, change, 1e-12);
       EXPECT_TRUE(!decodes || change < 0.0);
+
+      // Of twice as many sequences those in as many micro-batches are the fastest here.
+      Point twice = record.point;
+      twice.global_batch *= 2;
+      EXPECT_NEAR(std::ranges::find(all, "twice the batch", &Granted::what)->change,
+                  estimate_step(twice, platform).outcome.total /
+                          estimate_step(record.point, platform).outcome.total / 2.0 -
+                      1.0,
+                  1e-12);
     }
   }
 }
