@@ -270,8 +270,9 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
     const std::string place = fmt::format("{}/points/{}", pointer, i);
     located(reading.lines, place, [&] {
       for (const SweptPoint& point : swept(points[i], pattern.sweeps)) {
-        const PointTag tag{joined(pattern.label, point.label), point.value, 1,
-                           joined(pattern.label, point.line), joined(pattern.label, point.rest)};
+        const PointTag tag{
+            joined(pattern.label, point.label), point.value, 1, joined(pattern.label, point.line),
+            joined(pattern.label, point.rest),  point.stated};
         add_repetitions(read_question(point.entry, place, pattern, reading), tag, pattern.seeds,
                         campaign);
       }

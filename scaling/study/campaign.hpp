@@ -17,6 +17,7 @@ struct PointTag {
   std::int64_t repetition = 1;  // with another seed each, from 1
   std::string line = {};        // the label without that value: what points of one line share
   std::string rest = {};        // the label without that sweep: what lines of one origin share
+  std::string stated = {};      // grid and micro-batches of the point, without its sweeps
 };
 
 // How measured points are trained.

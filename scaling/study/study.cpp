@@ -45,6 +45,15 @@ std::vector<std::string> unmatched_rows(const Published& published, const Campai
   }
   return words;
 }
+bool several_systems(const Study& study) {
+  const auto other = [&](const std::string& system) {
+    return system != study.rows.front().record.system;
+  };
+  return std::ranges::any_of(study.rows,
+                             [&](const StudyRow& row) { return other(row.record.system); }) ||
+         (!study.rows.empty() && std::ranges::any_of(study.unfit, other, &UnfitPoint::system));
+}
+
 
 }  // namespace
 
@@ -92,6 +101,7 @@ std::vector<std::string> series_of(const Study& study) {
 
 std::optional<double> StudyRow::deviation() const {
   if (!published) return std::nullopt;
+      row.stated = tag.stated;
   return record.seconds() / *published - 1.0;
 }
 

@@ -23,9 +23,10 @@ struct StudyRow {
   std::optional<FlopsPerSecond> published_rate;
   // What its series' point with the fewest devices would give with perfect weak scaling.
   FlopsPerSecond ideal_rate;
-  std::string label = {};  // of the campaign's sweeps; empty: none
-  std::string line = {};   // the label without the value
-  std::string rest = {};   // the label without the sweep that gave the value
+  std::string label = {};   // of the campaign's sweeps; empty: none
+  std::string line = {};    // the label without the value
+  std::string rest = {};    // the label without the sweep that gave the value
+  std::string stated = {};  // grid and micro-batches that the campaign's point has; empty: none
   std::optional<double> value = {};
   std::int64_t repetition = 1;
   // Of a measured row: the same point simulated, or why it is not, and how fast the machine was
@@ -75,6 +76,8 @@ std::string model_on_machine(const StudyRow& row);
 
 // Some devices train several models: the model does not just grow with them.
 bool several_models(const Study& study);
+// Rows of several, or one that has a row and one that nothing fits.
+bool several_systems(const Study& study);
 
 // What the rows of one curve share, row by row: the machine; the label, if there is one; and the
 // model, unless it grows with the devices.

@@ -108,6 +108,16 @@ std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
   return all;
 }
 
+// "grid = 2x1x8x1, micro_batches = 2"
+std::string stated_of(const json& point) {
+  std::string text;
+  for (const char* key : {"grid", "micro_batches"}) {
+    if (point.contains(key))
+      text = joined(text, fmt::format("{} = {}", key, word_of(point.at(key))));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string joined(const std::string& first, const std::string& second) {
@@ -120,6 +130,7 @@ std::vector<SweptPoint> swept(const json& point, const json& sweeps) {
   if (point.contains("label")) {
     points.front().label = JsonObject(point, "a point").text("label");
     points.front().line = points.front().rest = points.front().label;
+  points.front().stated = stated_of(point);
     points.front().entry.erase("label");
   }
   for (const char* key : {"model", "system", "batch_tokens", "devices"}) {

@@ -19,6 +19,7 @@ struct SweptPoint {
   std::optional<double> value;  // that the last sweep over numbers gave it
   std::string line = {};        // the label without that value
   std::string rest = {};        // the label without that sweep
+  std::string stated = {};      // grid and micro-batches that the point has without sweeps
 };
 
 // `label` of a point begins the labels of what it becomes. `devices`, `model`, `batch_tokens` and

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "scaling/study/figure.hpp"
+#include "scaling/study/repetitions.hpp"
 #include "scaling/study/sweep.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
@@ -23,22 +24,72 @@ std::int64_t tokens_of_batch(const Point& point) {
   return point.global_batch * point.model.sequence;
 }
 
-bool same_point(const StudyRow& a, const StudyRow& b) {
+// The repetitions of a point, as one.
+struct GatheredRow {
+  const StudyRow* row = nullptr;  // the first of them
+  Seconds mean, least, most;
+  std::int64_t count = 0;
+};
+
+std::vector<GatheredRow> gathered(const Study& study) {
+  std::vector<GatheredRow> rows;
+  for (const Runs& runs : runs_of(study)) {
+    const Seconds first = runs.front()->record.seconds();
+    GatheredRow one{runs.front(), {}, first, first, std::ssize(runs)};
+    for (const StudyRow* row : runs) {
+      const Seconds seconds = row->record.seconds();
+      one.mean += seconds / static_cast<double>(one.count);
+      one.least = std::min(one.least, seconds);
+      one.most = std::max(one.most, seconds);
+    }
+    rows.push_back(one);
+  }
+  return rows;
+}
+
+// A change is told of both.
+bool comparable(const StudyRow& a, const StudyRow& b) {
   return a.machine == b.machine && a.record.devices() == b.record.devices() &&
          a.record.point.model.name == b.record.point.model.name &&
          tokens_of_batch(a.record.point) == tokens_of_batch(b.record.point);
 }
 
-// The first of the rows of the same point, which others are compared with.
+bool same_label(const StudyRow& a, const StudyRow& b) {
+  return a.label == b.label && a.value == b.value;
+}
+
+// Points that labels alone tell apart.
+bool of_one_point(const StudyRow& a, const StudyRow& b) {
+  return comparable(a, b) && a.record.system == b.record.system && a.stated == b.stated;
+}
+
+// What a row is compared with: the first comparable one, or of several with its label the one of
+// the same system, grid and micro-batches.
 const GatheredRow& unchanged(const GatheredRow& one, const std::vector<GatheredRow>& rows) {
+  const GatheredRow* first = nullptr;
   for (const GatheredRow& other : rows) {
-    if (same_point(*other.row, *one.row)) return other;
+    if (!comparable(*other.row, *one.row)) continue;
+    if (first == nullptr) first = &other;
+    if (of_one_point(*other.row, *one.row) && same_label(*other.row, *first->row)) return other;
   }
-  return one;
+  return *first;
 }
 
 bool on_one_line(const GatheredRow& one, const GatheredRow& other) {
-  return same_point(*one.row, *other.row) && one.row->line == other.row->line;
+  return of_one_point(*one.row, *other.row) && one.row->line == other.row->line;
+}
+
+// Whether others with its label are on other grids, or with other micro-batches.
+bool stands_beside_other_grids(const StudyRow& row, const Study& study) {
+  return std::ranges::any_of(study.rows, [&](const StudyRow& other) {
+    return comparable(other, row) && same_label(other, row) &&
+           other.record.system == row.record.system && other.stated != row.stated;
+  });
+}
+
+std::string system_unless_said(const StudyRow& row, const Study& study) {
+  const bool said = row.label.find(row.record.system) != std::string::npos;
+  return said || !several_systems(study) ? "" : row.record.system;
 }
 
 // Where lines of the same sweep begin that are all at other numbers: its first point, if that is a
@@ -47,7 +98,7 @@ const GatheredRow* origin(const GatheredRow& one, const std::vector<GatheredRow>
   const GatheredRow* first = nullptr;
   std::int64_t of_first = 0, of_others = 0;
   for (const GatheredRow& other : rows) {
-    const bool beside = same_point(*one.row, *other.row) && one.row->rest == other.row->rest;
+    const bool beside = of_one_point(*one.row, *other.row) && one.row->rest == other.row->rest;
     if (!beside || !other.row->value) continue;
     if (first == nullptr) first = &other;
     ++(on_one_line(*first, other) ? of_first : of_others);
@@ -57,33 +108,14 @@ const GatheredRow* origin(const GatheredRow& one, const std::vector<GatheredRow>
 
 }  // namespace
 
-std::vector<GatheredRow> gathered(const Study& study) {
-  std::vector<GatheredRow> rows;
-  for (const StudyRow& row : study.rows) {
-    const Seconds seconds = row.record.seconds();
-    const auto known = std::ranges::find_if(rows, [&](const GatheredRow& one) {
-      return same_point(*one.row, row) && one.row->label == row.label &&
-             one.row->value == row.value && row.repetition > 1;
-    });
-    if (known == rows.end()) {
-      rows.push_back({&row, seconds, seconds, seconds, 1});
-      continue;
-    }
-    const auto count = static_cast<double>(known->count);
-    known->mean = (known->mean * count + seconds) / (count + 1.0);
-    known->least = std::min(known->least, seconds);
-    known->most = std::max(known->most, seconds);
-    ++known->count;
-  }
-  return rows;
-}
-
 std::string told_apart(const StudyRow& row, const Study& study, bool devices) {
   const std::int64_t count = row.record.devices();
   const auto elsewhere = [&](const StudyRow& other) { return other.record.devices() != count; };
   const bool counts = devices && std::ranges::any_of(study.rows, elsewhere);
-  return joined(several_models(study) ? row.record.point.model.name : "",
-                counts ? counted(count, "device") : "");
+  const std::string what = joined(joined(several_models(study) ? row.record.point.model.name : "",
+                                         system_unless_said(row, study)),
+                                  stands_beside_other_grids(row, study) ? row.stated : "");
+  return joined(what, counts ? counted(count, "device") : "");
 }
 
 std::string lines_csv(const Study& study) {
@@ -175,7 +207,9 @@ std::string sweep_table(const Study& study) {
                    {"devices", ""},
                    {"model", "", Align::left},
                    {"", "", Align::left},
+                   {"system", "", Align::left},
                    {"grid", "", Align::left},
+                   {"micro-", "batches"},
                    {"batch", "s"},
                    {"change", "%"},
                    {"runs", "spread, %"}};
@@ -187,19 +221,26 @@ std::string sweep_table(const Study& study) {
   const StudyRow* before = nullptr;
   for (const GatheredRow& one : rows) {
     const StudyRow& row = *one.row;
-    if (before != nullptr && !same_point(*before, row)) table.rows.emplace_back();
+    if (before != nullptr && !comparable(*before, row)) table.rows.emplace_back();
     before = &row;
     const GatheredRow& base = unchanged(one, rows);
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
-         label_with_value(row), row.record.point.grid.str(), fmt::format("{:.3f}", one.mean.value),
+         label_with_value(row), several_systems(study) ? row.record.system : "",
+         row.record.point.grid.str(),
+         stands_beside_other_grids(row, study)
+             ? fmt::to_string(row.record.point.options.micro_batches)
+             : "",
+         fmt::format("{:.3f}", one.mean.value),
          &base == &one ? "-" : fmt::format("{:+.1f}", 100.0 * (one.mean / base.mean - 1.0)),
          one.count < 2
              ? "1"
              : fmt::format("{}: {:.1f}", one.count, 100.0 * ((one.most - one.least) / one.mean))});
   }
-  return "Change: against the first of the same machine, devices, model and batch; spread: of the "
-         "slowest\nand the fastest of the runs with other seeds.\n\n" +
+  return "Change: against the first of the same machine, devices, model and batch, and of the same "
+         "system,\ngrid and micro-batches where several of them have its label; spread: of the "
+         "slowest "
+         "and the fastest\nof the runs with other seeds.\n\n" +
          format(table) + axis_remark(study) + '\n';
 }
 

@@ -8,16 +8,9 @@
 
 namespace fourfold::inline scaling::inline study {
 
-// Rows that differ in nothing but their repetition, as one.
-struct GatheredRow {
-  const StudyRow* row = nullptr;  // the first of them
-  Seconds mean, least, most;
-  std::int64_t count = 0;
-};
-std::vector<GatheredRow> gathered(const Study& study);
-
 // What tells a row from others besides machine and label: the model, where some devices train
-// several, and devices, unless they are an axis or all alike.
+// several; the system, where there are several; grid and micro-batches, where points state others;
+// and devices, unless they are an axis or all alike.
 std::string told_apart(const StudyRow& row, const Study& study, bool devices);
 
 // The CSV of the figure lines. Each line has its own points, and begins at its origin, unless it

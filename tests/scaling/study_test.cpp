@@ -150,23 +150,23 @@ TEST(Series, OfChangesAreTheirModelsAndDevices) {
               AllOf(HasSubstr("\nnic,2,50,"), Not(HasSubstr("slow"))));
 }
 
-// Of a point that was answered several times: their mean, the least and the most.
-TEST(Lines, HaveTheSpreadOfRepetitions) {
-  const auto tag = [](double value, std::int64_t repetition) {
-    return PointTag{fmt::format("nic = {}", value), value, repetition, "nic"};
-  };
-  const Study study = make_study(
-      {}, {record_of(8, 10), record_of(8, 12), record_of(8, 9), record_of(8, 15), record_of(8, 30)},
-      {tag(1, 1), tag(2, 1), tag(2, 2), tag(2, 3), tag(3, 1)});
-
-  const std::vector<CsvRow> rows = csv_rows(figure_csv("lines", study));
-  ASSERT_EQ(rows.size(), 3U);
-  for (const auto& [column, value] :
-       {std::pair{"x", 2}, {"percent", 20}, {"low", -10}, {"high", 50}, {"repetitions", 3}}) {
-    EXPECT_DOUBLE_EQ(rows[1].number(column), value) << column;
-  }
-  for (const std::size_t once : {0U, 2U}) {
-    EXPECT_FALSE(rows[once].has("low") || rows[once].has("high")) << once;
+// Each grid and each system against itself: the mean of its repetitions, the least and the most.
+TEST(Changes, AreOfPointsThatAreAlikeInAllElse) {
+  for (const bool by_system : {false, true}) {
+    std::vector<Record> records;
+    std::vector<PointTag> tags;
+    for (const double seconds : {10.0, 12.0, 22.0, 44.0, 5.5, 50.0, 50.0, 55.0, 60.0, 25.0}) {
+      const std::size_t place = tags.size() % 5;
+      const std::string label = place < 2 ? "as it is" : place < 4 ? "slow" : "fast";
+      const std::string of = tags.size() < 5 ? "north" : "south";
+      records.push_back(record_of(8, seconds));
+      records.back().system = by_system ? of : "";
+      tags.push_back({label, {}, 1 + static_cast<int>(place % 2), label, "", by_system ? "" : of});
+    }
+    EXPECT_THAT(figure_csv("lines", make_study({}, records, tags)),
+                AllOf(HasSubstr("\nslow; north,8,200,100,300,33,2,"),
+                      HasSubstr("\nfast; north,8,-50,,,5.5,1,"),
+                      HasSubstr("\nslow; south,8,15,10,20,57.5,2,")));
   }
 }
 

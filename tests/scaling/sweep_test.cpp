@@ -47,14 +47,14 @@ TEST(Sweeps, LabelTheirPointsAndNameTheirLines) {
          R"([{"key": "options.zero", "values": [0, 1]},
              {"list": [{"label": "a"}, {"label": "b"}]}])",
          3, "3: zero = 1, b | zero, b | b | 1"},
-        {R"({"devices": 8, "label": "mine", "batch_tokens": [4, 8]})",
+        {R"({"devices": 8, "label": "mine", "batch_tokens": [4, 8], "micro_batches": 2})",
          R"([{"key": "options.zero", "values": [1]}])", 1,
          "1: mine, batch_tokens = 8, zero = 1 | mine, batch_tokens = 8, zero | "
-         "mine, batch_tokens = 8 | 1"}}) {
+         "mine, batch_tokens = 8 | 1micro_batches = 2"}}) {
     const auto points = points_of(point, sweeps);
     const SweptPoint& one = points.at(static_cast<std::size_t>(place));
-    EXPECT_EQ(fmt::format("{}: {} | {} | {} | {}", points.size() - 1, one.label, one.line, one.rest,
-                          one.value.value()),
+    EXPECT_EQ(fmt::format("{}: {} | {} | {} | {}{}", points.size() - 1, one.label, one.line,
+                          one.rest, one.value.value(), one.stated),
               expected);
     EXPECT_FALSE(one.entry.contains("label"));
   }
