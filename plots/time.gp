@@ -8,15 +8,19 @@ load plots.'/style.gp'
 load plots.'/parts.gp'
 
 machines = ''
+systems = ''
 rows = 0
 widest = 0
 longest = 0
 any_bar = 0
 stats csv using (machines = with_text(machines, strcol('machine')), rows = rows + 1, \
-  letters = more(letters, strlen(strcol('label'))), widest = more(widest, strlen(strcol('model'))), \
+  systems = with_text(systems, strcol('system')), widest = more(widest, strlen(strcol('model'))), \
   any_bar = any_bar || given('bar_low_s'), 0) nooutput
-# Labels of sweeps slant below the grids, and need room.
-stats csv using (longest = more(longest, strlen(grid(strcol('grid')))), 0) nooutput
+# Systems, where there are several, and labels of sweeps slant below the grids, and need room.
+called(_) = words(systems) < 2 ? strcol('label') : strcol('label') eq '' ? strcol('system') \
+          : strcol('system').', '.strcol('label')
+stats csv using (longest = more(longest, strlen(grid(strcol('grid')))), \
+  letters = more(letters, strlen(called(0))), 0) nooutput
 room = more(more(9.5 * widest, 8.2 * longest), 88)
 wide = more(room * (rows + words(machines) + 1) + legend + 160, 900)
 high = 750 + 4 * letters
@@ -41,7 +45,7 @@ set tmargin 6
 upper = 2.4
 lower = letters > 0 ? 5 + 0.25 * letters : 4.2
 set ylabel (far ? 'share of the batch, %' : 'seconds per batch')
-set xlabel 'devices, model, grid (x.y.z.data)'.(letters > 0 ? ', label' : '') offset 0, (letters > 0 ? -3 - 0.2 * letters : -1.6)
+set xlabel 'devices, model, grid (x.y.z.data)'.(letters == 0 ? '' : words(systems) < 2 ? ', label' : ', system') offset 0, (letters > 0 ? -3 - 0.2 * letters : -1.6)
 if (paper_width > 0) { set xlabel 'devices, model' offset 0, -0.8 }
 # In a column of a paper words that would write over their neighbours stand upright, labels with them.
 tic_letters = 0
@@ -49,7 +53,7 @@ stats csv using (tic_letters = more(tic_letters, strlen(short(strcol('model'))))
 upright = paper_width > 0 && (letters > 0 || \
   8.4 * more(tic_letters, 5) > (143 * paper_width - 110) / (rows + gap * words(machines) + 0.6))
 tic(_) = strcol('devices').(upright ? ' ' : "\n").short(strcol('model')). \
-  (upright && strcol('label') ne '' ? ', '.strcol('label') : '')
+  (upright && called(0) ne '' ? ', '.called(0) : '')
 if (upright) {
   lower = 2 + 0.42 * (tic_letters + letters + 8)
   set xlabel ''
@@ -95,6 +99,6 @@ do for [picture in pictures] {
     offset 0, 0.6 font ',10' tc rgb dark notitle, \
     csv using (place($0)):(0):(paper_width > 0 ? '' : grid(strcol('grid'))) with labels noenhanced offset 0, -3.1 \
     font ',9' tc rgb dark notitle, \
-    csv using (place($0)):(0):(upright ? '' : strcol('label')) with labels noenhanced rotate by -25 left \
+    csv using (place($0)):(0):(upright ? '' : called(0)) with labels noenhanced rotate by -25 left \
     offset -2.5, -4.3 font ',9' tc rgb dark notitle
 }

@@ -126,9 +126,9 @@ std::string ranks_csv(const Study& study) {
       "micro_batches\n";
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
-    const std::string series =
-        fmt::format("{} on {} devices of {}{}{}", record.point.model.name, record.devices(),
-                    row.machine, row.label.empty() ? "" : ", ", row.label);
+    const std::string where = joined(row.machine, several_systems(study) ? record.system : "");
+    const std::string series = fmt::format("{} on {} devices of {}", record.point.model.name,
+                                           record.devices(), joined(where, row.label));
     const auto is = [](const GridSeconds& a, const ProcessGrid& grid, std::int64_t micro_batches) {
       return a.grid == grid && a.micro_batches == micro_batches ? 1 : 0;
     };

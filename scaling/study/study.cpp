@@ -55,6 +55,7 @@ bool several_systems(const Study& study) {
 }
 
 
+  const bool several = several_systems(study);
 }  // namespace
 
 std::string label_with_value(const StudyRow& row) {
@@ -81,7 +82,8 @@ std::vector<std::string> series_of(const Study& study) {
   std::map<std::string, std::set<std::string>> models;
   std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> of_devices;
   for (const StudyRow& row : study.rows) {
-    names.push_back(joined(row.machine, label_with_value(row)));
+    names.push_back(
+        joined(joined(row.machine, several ? row.record.system : ""), label_with_value(row)));
     const std::string& model = row.record.point.model.name;
     models[names.back()].insert(model);
     of_devices[{names.back(), row.record.devices()}].insert(model);
@@ -94,7 +96,8 @@ std::vector<std::string> series_of(const Study& study) {
     if (trained.size() > 1) growing.erase(point.first);
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!growing.contains(names[i])) names[i] = model_on_machine(study.rows[i]);
+    if (growing.contains(names[i])) continue;
+    names[i] = fmt::format("{} on {}", study.rows[i].record.point.model.name, names[i]);
   }
   return names;
 }

@@ -79,8 +79,8 @@ bool several_models(const Study& study);
 // Rows of several, or one that has a row and one that nothing fits.
 bool several_systems(const Study& study);
 
-// What the rows of one curve share, row by row: the machine; the label, if there is one; and the
-// model, unless it grows with the devices.
+// What the rows of one curve share, row by row: the machine; the system, if there are several; the
+// label, if there is one; and the model, unless it grows with the devices: "gpt-5b on frontier".
 std::vector<std::string> series_of(const Study& study);
 
 // The different words that `word_of` has of the rows, in the order of their first row.

@@ -3,6 +3,7 @@
 #include "tests/scaling/drawn_studies.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,6 +65,7 @@ TEST(DrawnStudies, HaveCsvThatSaysTheirRecords) {
       EXPECT_IS(row, "estimated_s", record.estimated.value);
       EXPECT_IS(row, "model_flop", record.model_flops.value);
       EXPECT_IS(row, "flop_per_s", record.model_flops.value / seconds);
+      EXPECT_THAT(row.text("series"), ::testing::HasSubstr(record.system));
       EXPECT_IS(row, "ideal_flop_per_s", one.ideal_rate.value);
       EXPECT_IS(row, "of_advertised_peak",
                 record.model_flops.value / seconds / devices / record.advertised_peak.value);
