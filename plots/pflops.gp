@@ -55,7 +55,7 @@ load plots.'/words_below.gp'
 set logscale xy
 set xrange [DEVICES_min / more(1.4, room_at_ends(DEVICES_min, DEVICES_max)) : \
   DEVICES_max * more(1.4, room_at_ends(DEVICES_min, DEVICES_max))]
-set yrange [lowest / 2.2 : IDEAL_max * 1.5]
+set yrange [lowest / 2.2 : more(IDEAL_max, RATE_max) * 1.5]
 set format y '%g'
 set for [power=-2:5] for [digit in '1 2 5'] ytics add (digit * 10.0 ** power)
 set grid xtics ytics lc rgb '#b8b8b8' lw 1 dashtype 1

@@ -75,17 +75,19 @@ Ends ends_of(const Record& record) {
 
 std::string strong_csv(const Study& study) {
   std::string text = "series,devices,time,ideal,speedup,efficiency,low,high,published,grid,model\n";
-  for (const StudyRow& row : study.rows) {
-    const Speedup speedup = speedup_of(row, study);
+  const std::vector<Speedup> scaling = speedups(study);
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const StudyRow& row = study.rows[i];
+    const Speedup& speedup = scaling[i];
     const Seconds seconds = row.record.seconds();
     const auto unit = [&](Seconds value) { return number(in_unit(row, value, study)); };
     const Ends ends = ends_of(row.record);
     text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(series_name(row, study)),
-        row.record.devices(), unit(seconds), unit(speedup.ideal), number(speedup.speedup),
-        number(speedup.efficiency), ends.low ? unit(*ends.low) : "",
-        ends.high ? unit(*ends.high) : "", row.published ? unit(*row.published) : "",
-        csv_cell(row.record.point.grid.str()), csv_cell(row.record.point.model.name));
+        "{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(speedup.series), row.record.devices(),
+        unit(seconds), unit(speedup.ideal), number(speedup.speedup), number(speedup.efficiency),
+        ends.low ? unit(*ends.low) : "", ends.high ? unit(*ends.high) : "",
+        row.published ? unit(*row.published) : "", csv_cell(row.record.point.grid.str()),
+        csv_cell(row.record.point.model.name));
   }
   return text;
 }
@@ -194,8 +196,10 @@ std::string run_table(const Study& study) {
                    {"system", "", Align::left},  {"days", ""},
                    {"80 % bar", "days"},         {"speed-up", ""},
                    {"efficiency", "%"},          {"device-hours", ""}};
-  for (const StudyRow& row : study.rows) {
-    const Speedup speedup = speedup_of(row, study);
+  const std::vector<Speedup> scaling = speedups(study);
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const StudyRow& row = study.rows[i];
+    const Speedup& speedup = scaling[i];
     const Seconds seconds = row.record.seconds();
     const double days = in_unit(row, seconds, study);
     const std::optional<ErrorBar>& bar = row.record.bar;
@@ -210,8 +214,8 @@ std::string run_table(const Study& study) {
   }
   return fmt::format(
       "Time to solution: {}, without failures and checkpoints; speed-up and efficiency, in "
-      "model\nflop/s, against the fewest devices of the same machine and label, and of the same "
-      "model\nunless it grows with the devices.\n\n{}\n",
+      "model\nflop/s, against the fewest devices of the same machine, system and label, and of the "
+      "same model\nunless it grows with the devices; of repetitions, their median.\n\n{}\n",
       unit_text(study), format(table));
 }
 

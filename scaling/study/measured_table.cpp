@@ -4,42 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "scaling/bars/deviations.hpp"
+#include "scaling/study/repetitions.hpp"
+#include "scaling/study/speedup.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/model_flops.hpp"
-#include "sim/question/point_json.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline study {
 namespace {
-
-// Of one point, with other seeds.
-using Runs = std::vector<const StudyRow*>;
-
-bool same_series(const StudyRow& a, const StudyRow& b) {
-  return a.machine == b.machine && a.label == b.label;
-}
-
-bool same_point(const StudyRow& a, const StudyRow& b) {
-  return same_series(a, b) && json_of(a.record.point) == json_of(b.record.point);
-}
-
-std::vector<Runs> points_of(const Study& study) {
-  std::vector<Runs> points;
-  for (const StudyRow& row : study.rows) {
-    const auto known = std::ranges::find_if(
-        points, [&](const Runs& runs) { return same_point(*runs.front(), row); });
-    if (known == points.end()) {
-      points.push_back({&row});
-    } else {
-      known->push_back(&row);
-    }
-  }
-  return points;
-}
 
 template <typename Number>
 double median_of(const Runs& runs, const Number& number) {
@@ -48,29 +23,11 @@ double median_of(const Runs& runs, const Number& number) {
   return quantile(values, 0.5);
 }
 
-double seconds_of(const Runs& runs) {
-  return median_of(runs, [](const StudyRow& row) { return row.record.seconds().value; });
-}
-
-// Model flops a second, which also compare models that grow with the devices.
-double rate_of(const Runs& runs) {
-  return runs.front()->record.model_flops.value / seconds_of(runs);
-}
-
-const Runs& fewest_devices(const Runs& of, const std::vector<Runs>& points) {
-  const Runs* fewest = &of;
-  for (const Runs& other : points) {
-    const bool fewer = other.front()->record.devices() < fewest->front()->record.devices();
-    if (fewer && same_series(*other.front(), *of.front())) fewest = &other;
-  }
-  return *fewest;
-}
-
 std::string milliseconds(double seconds) {
   return fmt::format("{:.1f}", 1e3 * seconds);
 }
 
-std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& points) {
+std::vector<std::string> cells_of(const Runs& runs, const Speedup& speedup) {
   const StudyRow& row = *runs.front();
   const Record& record = row.record;
   double low = record.measured->low.value, high = record.measured->high.value;
@@ -78,14 +35,10 @@ std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& poi
     low = std::min(low, one->record.measured->low.value);
     high = std::max(high, one->record.measured->high.value);
   }
-  const double seconds = seconds_of(runs);
+  const double seconds = median_seconds(runs).value;
   const auto share = [&](const auto& number) {
     return fmt::format("{:.1f}", 100.0 * median_of(runs, number));
   };
-  const Runs& first = fewest_devices(runs, points);
-  const double speedup = rate_of(runs) / rate_of(first);
-  const double more =
-      static_cast<double>(record.devices()) / static_cast<double>(first.front()->record.devices());
   const double tokens = static_cast<double>(record.point.global_batch) *
                         static_cast<double>(record.point.model.sequence);
   std::string simulated = "-", deviation = "-", speed = "-";
@@ -95,7 +48,9 @@ std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& poi
                                   }));
   }
   if (row.twin) {
-    const double twin = median_of(runs, [](const StudyRow& one) { return one.simulated()->value; });
+    const double twin = median_of(runs, [&](const StudyRow& one) {
+      return one.simulated().value_or(*row.simulated()).value;
+    });
     simulated = milliseconds(twin);
     deviation = fmt::format("{:+.1f}", 100.0 * (twin / seconds - 1.0));
   }
@@ -107,12 +62,12 @@ std::vector<std::string> cells_of(const Runs& runs, const std::vector<Runs>& poi
           milliseconds(seconds),
           milliseconds(low) + "-" + milliseconds(high),
           short_number(tokens / seconds),
-          fmt::format("{:.1f}", rate_of(runs) / 1e9),
+          fmt::format("{:.1f}", median_rate(runs).value / 1e9),
           share([](const StudyRow& one) { return one.record.throughput().mfu; }),
           share([](const StudyRow& one) { return one.record.throughput().hfu; }),
           share([](const StudyRow& one) { return one.record.exposed_share(); }),
-          fmt::format("{:.2f}", speedup),
-          fmt::format("{:.1f}", 100.0 * speedup / more),
+          fmt::format("{:.2f}", speedup.speedup),
+          fmt::format("{:.1f}", 100.0 * speedup.efficiency),
           speed,
           simulated,
           deviation};
@@ -188,12 +143,14 @@ std::string measured_text(const Study& study, Width width) {
                    {"speed", "%", Align::right, 6},
                    {"simulated", "ms"},
                    {"deviation", "%"}};
-  const std::vector<Runs> points = points_of(study);
-  const StudyRow* before = nullptr;
+  const std::vector<Runs> points = runs_of(study);
+  const std::vector<Speedup> scaling = speedups(study);
+  std::string before;
   for (const Runs& runs : points) {
-    if (before != nullptr && !same_series(*before, *runs.front())) table.rows.emplace_back();
-    before = runs.front();
-    table.rows.push_back(cells_of(runs, points));
+    const Speedup& speedup = scaling[static_cast<std::size_t>(runs.front() - study.rows.data())];
+    if (!before.empty() && before != speedup.series) table.rows.emplace_back();
+    before = speedup.series;
+    table.rows.push_back(cells_of(runs, speedup));
   }
   return study.title + "\n\n" + format(table, width) + '\n' + notes(study, points);
 }

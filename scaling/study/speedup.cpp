@@ -3,50 +3,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
-#include <vector>
 
-#include "scaling/study/system_table.hpp"
+#include "scaling/study/repetitions.hpp"
 
 namespace fourfold::inline scaling::inline study {
+namespace {
 
-Speedup speedup_of(const StudyRow& row, const Study& study) {
-  const std::vector<std::string> series = series_of(study);
-  const std::string& own = series[static_cast<std::size_t>(&row - study.rows.data())];
-  const Record* first = &row.record;
-  for (std::size_t i = 0; i < study.rows.size(); ++i) {
-    const Record& other = study.rows[i].record;
-    if (series[i] != own || system_label(other) != system_label(row.record)) continue;
-    const std::pair here(other.devices(), -other.rate().value);
-    if (here < std::pair(first->devices(), -first->rate().value)) first = &other;
-  }
-  const double ratio =
-      static_cast<double>(row.record.devices()) / static_cast<double>(first->devices());
-  const double speedup = row.record.rate() / first->rate();
-  return {speedup, speedup / ratio, row.record.seconds() * (speedup / ratio)};
-}
+// The fewest devices of a curve, and the most.
+struct Base {
+  std::int64_t devices = 0, most = 0;
+  FlopsPerSecond rate;
+};
 
-std::string efficiency_cell(const StudyRow& row, const Study& study) {
+}  // namespace
+
+std::vector<Speedup> speedups(const Study& study) {
   const std::vector<std::string> series = series_of(study);
-  const std::string& own = series[static_cast<std::size_t>(&row - study.rows.data())];
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const bool other = study.rows[i].record.devices() != row.record.devices();
-    if (series[i] == own && other) {
-      return fmt::format("{:.1f}", 100.0 * speedup_of(row, study).efficiency);
+  const std::vector<Runs> points = runs_of(study);
+  const auto place = [&](const StudyRow* row) {
+    return static_cast<std::size_t>(row - study.rows.data());
+  };
+  std::map<std::string, Base> bases;
+  for (const Runs& runs : points) {
+    const Base own{runs.front()->record.devices(), runs.front()->record.devices(),
+                   median_rate(runs)};
+    Base& base = bases.try_emplace(series[place(runs.front())], own).first->second;
+    base.most = std::max(base.most, own.most);
+    if (std::pair(own.devices, -own.rate.value) >= std::pair(base.devices, -base.rate.value)) {
+      continue;
     }
+    base.devices = own.devices;
+    base.rate = own.rate;
   }
-  return "-";
+  std::vector<Speedup> all(study.rows.size());
+  for (const Runs& runs : points) {
+    const Record& record = runs.front()->record;
+    Speedup one;
+    one.series = series[place(runs.front())];
+    const Base& base = bases.at(one.series);
+    const double more = static_cast<double>(record.devices()) / static_cast<double>(base.devices);
+    one.speedup = median_rate(runs) / base.rate;
+    one.efficiency = one.speedup / more;
+    one.ideal_rate = base.rate * more;
+    one.ideal = record.model_flops / one.ideal_rate;
+    one.compared = base.most > base.devices;
+    for (const StudyRow* row : runs) all[place(row)] = one;
+  }
+  return all;
 }
 
-std::string series_name(const StudyRow& row, const Study& study) {
-  const std::vector<std::string> series = series_of(study);
-  const std::string& own = series[static_cast<std::size_t>(&row - study.rows.data())];
-  for (std::size_t i = 0; i < study.rows.size(); ++i) {
-    const bool grows = study.rows[i].record.point.model.name != row.record.point.model.name;
-    if (series[i] == own && grows) return own;
-  }
-  return model_on_machine(row);
+std::string efficiency_cell(const Speedup& speedup) {
+  return speedup.compared ? fmt::format("{:.1f}", 100.0 * speedup.efficiency) : "-";
 }
 
 }  // namespace fourfold::inline scaling::inline study

@@ -1,26 +1,28 @@
-// How a row of a study scales against the fewest devices of its curve.
+// How the rows of a study scale against the fewest devices of their curve.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scaling/study/study.hpp"
 
 namespace fourfold::inline scaling::inline study {
 
-// Against the series' fewest devices, the fastest of them: model flops a second, as models may grow
-// with the devices.
+// Of a point, by the median of its repetitions, against the curve's fewest devices, the fastest
+// point on them: model flops a second, as models may grow with the devices.
 struct Speedup {
+  std::string series;  // the curve
   double speedup = 1.0, efficiency = 1.0;
+  // What perfect scaling from the fewest devices would give.
   Seconds ideal;
+  FlopsPerSecond ideal_rate;
+  bool compared = false;  // the curve has other numbers of devices
 };
 
-// Of a row that is the study's.
-Speedup speedup_of(const StudyRow& row, const Study& study);
+// Of each row of the study.
+std::vector<Speedup> speedups(const Study& study);
 
 // In per cent, of a point whose curve has others on fewer or more devices; else "-".
-std::string efficiency_cell(const StudyRow& row, const Study& study);
-
-// The row's curve: with its model, unless models grow with the devices.
-std::string series_name(const StudyRow& row, const Study& study);
+std::string efficiency_cell(const Speedup& speedup);
 
 }  // namespace fourfold::inline scaling::inline study

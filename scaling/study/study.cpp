@@ -14,23 +14,6 @@
 namespace fourfold::inline scaling::inline study {
 namespace {
 
-// What perfect weak scaling from the fewest devices of each series would give.
-void set_ideal_rates(Study& study) {
-  const std::vector<std::string> series = series_of(study);
-  std::map<std::string, const Record*> smallest;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const Record*& record = smallest[series[i]];
-    if (record == nullptr || study.rows[i].record.devices() < record->devices()) {
-      record = &study.rows[i].record;
-    }
-  }
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const Record& first = *smallest[series[i]];
-    study.rows[i].ideal_rate = first.rate() * (static_cast<double>(study.rows[i].record.devices()) /
-                                               static_cast<double>(first.devices()));
-  }
-}
-
 std::vector<std::string> unmatched_rows(const Published& published, const Campaign& campaign) {
   std::set<const PublishedRow*> met;
   for (std::size_t i = 0; i < campaign.questions.size(); ++i) {
@@ -45,28 +28,13 @@ std::vector<std::string> unmatched_rows(const Published& published, const Campai
   }
   return words;
 }
-bool several_systems(const Study& study) {
-  const auto other = [&](const std::string& system) {
-    return system != study.rows.front().record.system;
-  };
-  return std::ranges::any_of(study.rows,
-                             [&](const StudyRow& row) { return other(row.record.system); }) ||
-         (!study.rows.empty() && std::ranges::any_of(study.unfit, other, &UnfitPoint::system));
-}
 
-
-  const bool several = several_systems(study);
 }  // namespace
 
 std::string label_with_value(const StudyRow& row) {
   // The label of a sweep over one key has its value in it.
   const bool shown = !row.value || row.label != row.line;
   return shown ? row.label : fmt::format("{}, {:g}", row.label, *row.value);
-}
-
-std::string model_on_machine(const StudyRow& row) {
-  return fmt::format("{} on {}", row.record.point.model.name,
-                     joined(row.machine, label_with_value(row)));
 }
 
 bool several_models(const Study& study) {
@@ -77,7 +45,17 @@ bool several_models(const Study& study) {
   });
 }
 
+bool several_systems(const Study& study) {
+  const auto other = [&](const std::string& system) {
+    return system != study.rows.front().record.system;
+  };
+  return std::ranges::any_of(study.rows,
+                             [&](const StudyRow& row) { return other(row.record.system); }) ||
+         (!study.rows.empty() && std::ranges::any_of(study.unfit, other, &UnfitPoint::system));
+}
+
 std::vector<std::string> series_of(const Study& study) {
+  const bool several = several_systems(study);
   std::vector<std::string> names;
   std::map<std::string, std::set<std::string>> models;
   std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> of_devices;
@@ -104,7 +82,6 @@ std::vector<std::string> series_of(const Study& study) {
 
 std::optional<double> StudyRow::deviation() const {
   if (!published) return std::nullopt;
-      row.stated = tag.stated;
   return record.seconds() / *published - 1.0;
 }
 
@@ -124,6 +101,7 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
       row.label = tag.label;
       row.line = tag.line;
       row.rest = tag.rest;
+      row.stated = tag.stated;
       row.value = tag.value;
       row.repetition = tag.repetition;
     }
@@ -137,7 +115,6 @@ Study make_study(const Campaign& campaign, const std::vector<Record>& records,
     study.rows.push_back(row);
   }
   study.unmatched = unmatched_rows(published, campaign);
-  set_ideal_rates(study);
   return study;
 }
 

@@ -21,8 +21,6 @@ struct StudyRow {
   // Whether the seconds were derived from published flop/s with the record's model flops.
   bool derived = false;
   std::optional<FlopsPerSecond> published_rate;
-  // What its series' point with the fewest devices would give with perfect weak scaling.
-  FlopsPerSecond ideal_rate;
   std::string label = {};   // of the campaign's sweeps; empty: none
   std::string line = {};    // the label without the value
   std::string rest = {};    // the label without the sweep that gave the value
@@ -71,11 +69,9 @@ Study with_twins(const Study& study);
 // The label of the row's sweeps, with the number that one of them gave it; empty: none.
 std::string label_with_value(const StudyRow& row);
 
-// "gpt-5b on frontier", with the label where there is one.
-std::string model_on_machine(const StudyRow& row);
-
 // Some devices train several models: the model does not just grow with them.
 bool several_models(const Study& study);
+
 // Rows of several, or one that has a row and one that nothing fits.
 bool several_systems(const Study& study);
 

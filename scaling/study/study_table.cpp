@@ -120,13 +120,15 @@ std::string throughput_table(const Study& study, Width width) {
                    {"p90", "of steps, s", Align::right, 3},
                    {"p99", "of steps, s", Align::right, 3},
                    {"runs like it", "of sources, on", Align::left, 1}};
-  for (const StudyRow& row : study.rows) {
+  const std::vector<Speedup> scaling = speedups(study);
+  for (std::size_t i = 0; i < study.rows.size(); ++i) {
+    const StudyRow& row = study.rows[i];
     const Throughput rates = row.record.throughput();
     const std::optional<ErrorBar>& bar = row.record.bar;
     table.rows.push_back(
         {row.machine, fmt::to_string(row.record.devices()), row.record.point.model.name,
          label_with_value(row), short_number(rates.tokens_per_s),
-         short_number(rates.tokens_per_s_per_device), efficiency_cell(row, study),
+         short_number(rates.tokens_per_s_per_device), efficiency_cell(scaling[i]),
          short_number(rates.days_per_trillion_tokens),
          short_number(rates.device_hours_per_trillion_tokens),
          quantile_cell(row.record, &StepSpread::p90), quantile_cell(row.record, &StepSpread::p99),
@@ -311,7 +313,7 @@ std::string study_csv(const Study& study) {
       "days_per_trillion_tokens,device_hours_per_trillion_tokens,bar_low_s,bar_high_s,bar_runs,"
       "bar_sources,series,label,value,repetition,batch_sequences,batch_tokens,bar_like,"
       "model_flop_convention,p90_s,p99_s,chance_to_fit\n";
-  const std::vector<std::string> series = series_of(study);
+  const std::vector<Speedup> scaling = speedups(study);
   for (std::size_t i = 0; i < study.rows.size(); ++i) {
     const StudyRow& row = study.rows[i];
     const Record& record = row.record;
@@ -340,7 +342,7 @@ std::string study_csv(const Study& study) {
         number(record.seconds().value),
         number(record.model_flops.value),
         number(record.rate().value),
-        number(row.ideal_rate.value),
+        number(scaling[i].ideal_rate.value),
         number(record.of_advertised()),
         number(record.of_empirical()),
         number(record.exposed_share()),
@@ -374,7 +376,7 @@ std::string study_csv(const Study& study) {
         record.bar ? number(record.seconds().value * (1.0 + record.bar->high)) : "",
         record.bar ? fmt::to_string(record.bar->runs) : "",
         record.bar ? fmt::to_string(record.bar->sources) : "",
-        csv_cell(series[i]),
+        csv_cell(scaling[i].series),
         csv_cell(row.label),
         optional_number(row.value),
         fmt::to_string(row.repetition),

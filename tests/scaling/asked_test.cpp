@@ -12,6 +12,7 @@
 #include "scaling/records/provenance.hpp"
 #include "scaling/records/question.hpp"
 #include "scaling/study/campaign.hpp"
+#include "scaling/study/speedup.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/words/toml_file.hpp"
 #include "schedule/models/model_file.hpp"
@@ -203,9 +204,10 @@ TEST(Study, EachMachineGrowsFromItsOwnSmallestPoint) {
       {on("frontier", 8, 1e16), on("/home/me/alps.toml", 4, 3e15), on("frontier", 2, 4e15)});
 
   EXPECT_THAT(machines(study), ElementsAre("frontier", "alps"));
-  EXPECT_DOUBLE_EQ(study.rows[0].ideal_rate.value, 4e15 / 20.0 / 2 * 8);
-  EXPECT_DOUBLE_EQ(study.rows[1].ideal_rate.value, 3e15 / 20.0);
-  EXPECT_DOUBLE_EQ(study.rows[2].ideal_rate.value, 4e15 / 20.0);
+  const std::vector<Speedup> scaling = speedups(study);
+  EXPECT_DOUBLE_EQ(scaling[0].ideal_rate.value, 4e15 / 20.0 / 2 * 8);
+  EXPECT_DOUBLE_EQ(scaling[1].ideal_rate.value, 3e15 / 20.0);
+  EXPECT_DOUBLE_EQ(scaling[2].ideal_rate.value, 4e15 / 20.0);
 }
 
 // 64-bit FNV-1a has published values.

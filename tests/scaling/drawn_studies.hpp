@@ -219,7 +219,6 @@ inline Study drawn_study(std::int64_t number, Drawn kind) {
         row.published_rate = row.record.model_flops / *row.published;
       }
     }
-    row.ideal_rate = {row.record.rate().value * drawn_number(draw, "ideal")};
     if (kind == Drawn::measured) {
       row.speed = drawn_number(draw, "speed") / 1.5;
       if (draw.often("twin", 60)) {

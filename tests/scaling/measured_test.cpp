@@ -6,6 +6,7 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
 #include "scaling/study/measured_table.hpp"
+#include "scaling/study/speedup.hpp"
 #include "tests/refusal.hpp"
 #include "tests/scaling/made_up_record.hpp"
 #include "tests/temporary_folder.hpp"
@@ -153,13 +154,22 @@ TEST(MeasuredTables, SpeedUpIsWithinASeries) {
   }
 }
 
+// Repetitions scale by their median, here of 3 s, and twins by their own fewest ranks.
 TEST(MeasuredTables, AreDrawnWithTwinsAsASeriesAndQuartilesAsBars) {
-  const Study drawn = with_twins(measured_study());
+  Study study = measured_study();
+  study.rows.insert(study.rows.begin() + 1, study.rows.front());
+  study.rows[1].record.outcome.total = {2.0};
+  study.rows[1].repetition = 2;
+  const Study drawn = with_twins(study);
 
-  ASSERT_EQ(drawn.rows.size(), 4u);
+  ASSERT_EQ(drawn.rows.size(), 5u);
   EXPECT_EQ(drawn.rows[0].label, "measured");
-  EXPECT_EQ(drawn.rows[3].label, "simulated");
-  EXPECT_THAT(figure_csv("strong", drawn), HasSubstr("1,4,4,1,1,3.6,4.8"));
+  EXPECT_EQ(drawn.rows[4].label, "simulated");
+  EXPECT_THAT(figure_csv("strong", drawn), HasSubstr("1,4,3,1,1,3.6,4.8"));
+  EXPECT_THAT(figure_csv("strong", drawn), HasSubstr("2,2,1.5,1.5,0.75,"));
+  EXPECT_THAT(measured_text(study, Width::whole), HasSubstr(" 1.50 "));
+  const std::vector<Speedup> scaling = speedups(drawn);
+  EXPECT_EQ(scaling[4].ideal_rate, drawn.rows[4].record.rate());
 }
 
 }  // namespace
