@@ -57,6 +57,7 @@ struct Pattern {
   json what_if = json::object();
   json scales = json::object();
   json sweeps;             // null: none
+  json batches;            // of points without one of their own; null: batch_tokens says it
   std::string folder;      // of the campaign file
   std::string label;       // of a machine, with which those of its points begin
   std::int64_t seeds = 1;  // of each point whose what-ifs are random, or that is measured
@@ -83,7 +84,10 @@ void read_shared(JsonObject& object, const std::string& pointer, Pattern& patter
   const bool whole = object.has("batch_tokens"), share = object.has("batch_tokens_per_device");
   if (whole && share)
     object.fail("'batch_tokens' and 'batch_tokens_per_device' exclude each other");
-  if (whole || share) {
+  if (whole || share) pattern.batches = nullptr;
+  if (whole && object.get("batch_tokens").is_array()) {
+    pattern.batches = list(object, "batch_tokens");
+  } else if (whole || share) {
     pattern.batch_per_device = share;
     pattern.batch_tokens = positive_up_to(
         object, share ? "batch_tokens_per_device" : "batch_tokens", most_batch_tokens);
@@ -187,6 +191,7 @@ Question read_question(const json& entry, const std::string& pointer, Pattern pa
                      "batch_tokens", "batch_tokens_per_device", "software", "sequence_tokens",
                      "vocabulary", "scales", "what_if", "memory_risk"});
   read_shared(object, pointer, pattern);
+  if (!pattern.batches.is_null()) object.positive("batch_tokens");  // a list in a list is none
   read_instead(object, pattern.instead);
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
   if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
@@ -269,7 +274,7 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string place = fmt::format("{}/points/{}", pointer, i);
     located(reading.lines, place, [&] {
-      for (const SweptPoint& point : swept(points[i], pattern.sweeps)) {
+      for (const SweptPoint& point : swept(points[i], pattern.sweeps, pattern.batches)) {
         const PointTag tag{
             joined(pattern.label, point.label), point.value, 1, joined(pattern.label, point.line),
             joined(pattern.label, point.rest),  point.stated};
@@ -317,18 +322,6 @@ void read_head(JsonObject& object, const std::string& path, Campaign& campaign) 
   }
 }
 
-// A list of batches is a sweep over them.
-json with_batches_as_sweep(json file) {
-  if (!file.contains("batch_tokens") || !file.at("batch_tokens").is_array()) return file;
-  json sweeps = json::array({{{"key", "batch_tokens"}, {"values", file.at("batch_tokens")}}});
-  if (file.contains("sweep")) {
-    for (const json& sweep : file.at("sweep")) sweeps.push_back(sweep);
-  }
-  file.erase("batch_tokens");
-  file["sweep"] = sweeps;
-  return file;
-}
-
 // Each by itself, so that what is wrong with one is said with its own line.
 void check_sweeps(const json& file, const TomlLines& lines) {
   if (!file.contains("sweep") || !file.at("sweep").is_array()) return;
@@ -370,16 +363,15 @@ void refuse_idle_options(const Reading& reading) {
   }
 }
 
-void read_body(const json& written, const std::string& path, const SaidInstead& instead,
+void read_body(const json& file, const std::string& path, const SaidInstead& instead,
                const TomlLines& lines, Campaign& campaign) {
-  if (is_memorisation(written)) {
+  if (is_memorisation(file)) {
     throw std::runtime_error(
         "the file is a study of memorisation, which only `fourfold campaign run` knows: it keeps, "
         "prints and draws what is answered");
   }
   refuse_broken_texts(lines);
-  check_sweeps(written, lines);
-  const json file = with_batches_as_sweep(written);
+  check_sweeps(file, lines);
   if (file.empty()) {
     throw std::runtime_error(
         "the file says nothing; a campaign has a title, batch_tokens and machines with points");

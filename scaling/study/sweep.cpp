@@ -124,13 +124,16 @@ std::string joined(const std::string& first, const std::string& second) {
   return first + (first.empty() || second.empty() ? "" : ", ") + second;
 }
 
-std::vector<SweptPoint> swept(const json& point, const json& sweeps) {
+namespace {
+
+// A point by itself, with its own lists.
+std::vector<SweptPoint> listed(const json& point) {
   std::vector<SweptPoint> points{{point, "", {}}};
   if (!point.is_object()) return points;
+  points.front().stated = stated_of(point);
   if (point.contains("label")) {
     points.front().label = JsonObject(point, "a point").text("label");
     points.front().line = points.front().rest = points.front().label;
-  points.front().stated = stated_of(point);
     points.front().entry.erase("label");
   }
   for (const char* key : {"model", "system", "batch_tokens", "devices"}) {
@@ -143,11 +146,38 @@ std::vector<SweptPoint> swept(const json& point, const json& sweeps) {
     }
     points = product(points, patches);
   }
+  return points;
+}
+
+std::vector<SweptPoint> with_sweeps(std::vector<SweptPoint> points, const json& sweeps) {
   if (sweeps.is_null()) return points;
   for (const json& sweep : filled_list(sweeps, "sweep")) {
     points = product(points, variants_of(sweep));
   }
   return points;
+}
+
+}  // namespace
+
+std::vector<SweptPoint> swept(const json& point, const json& sweeps, const json& batches) {
+  const std::vector<SweptPoint> bases = listed(point);
+  if (!point.is_object()) return bases;
+  if (batches.is_null()) return with_sweeps(bases, sweeps);
+  const std::vector<SweptPoint> patches =
+      variants_of({{"key", "batch_tokens"}, {"values", batches}});
+  std::vector<SweptPoint> all;
+  for (const SweptPoint& base : bases) {
+    const std::vector<SweptPoint> own = with_sweeps({base}, sweeps);
+    const std::vector<SweptPoint> several = with_sweeps(product({base}, patches), sweeps);
+    for (std::size_t i = 0; i < several.size(); ++i) {
+      const SweptPoint& alone = own[i % own.size()];
+      const bool has_batch =
+          alone.entry.contains("batch_tokens") || alone.entry.contains("batch_tokens_per_device");
+      if (has_batch && i >= own.size()) continue;
+      all.push_back(has_batch ? alone : several[i]);
+    }
+  }
+  return all;
 }
 
 namespace {

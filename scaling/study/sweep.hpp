@@ -25,8 +25,10 @@ struct SweptPoint {
 // `label` of a point begins the labels of what it becomes. `devices`, `model`, `batch_tokens` and
 // `system` of a point may be lists, of which every combination is a point, and each sweep
 // multiplies them: { key = "options.zero", values = [0, 1] } sets one key, { list = [{ label =
-// "...", ... }] } several at once. Throws std::runtime_error.
-std::vector<SweptPoint> swept(const nlohmann::json& point, const nlohmann::json& sweeps);
+// "...", ... }] } several at once. `batches`, a list or null, is a sweep before the others of what
+// then has no batch of its own. Throws std::runtime_error.
+std::vector<SweptPoint> swept(const nlohmann::json& point, const nlohmann::json& sweeps,
+                              const nlohmann::json& batches = nullptr);
 
 // Which dimension of a model grows with the devices.
 enum class Growth : std::uint8_t { layers, width };

@@ -165,6 +165,14 @@ TEST(Campaigns, AskOfEveryCombination) {
   ASSERT_EQ(batches.questions.size(), 2u);
   EXPECT_EQ(batches.questions[1].global_batch, 64);
   EXPECT_EQ(batches.tags[1].value, 131'072.0);
+  // What says its own batch, below or by a sweep, goes before such a list.
+  for (const std::string own :
+       {", batch_tokens = 262_144", ", batch_tokens_per_device = 16_384",
+        " }]\n[[sweep]]\nlist = [{ label = \"large\", batch_tokens = 262_144"}) {
+    const Campaign one = of("batch_tokens = [65_536, 131_072]\n", plain + own);
+    ASSERT_EQ(one.questions.size(), 1u) << own;
+    EXPECT_EQ(one.questions[0].global_batch, 128) << own;
+  }
 
   const Campaign seeds =
       of("batch_tokens = 65_536\nrepetitions = 3\n[[sweep]]\nlist = [{ label = \"plain\" }, "
