@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,6 +18,7 @@
 #include "scaling/records/record_json.hpp"
 #include "scaling/study/answering.hpp"
 #include "scaling/study/campaign.hpp"
+#include "scaling/study/earlier_results.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/measured_point.hpp"
@@ -145,21 +145,23 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
   Study study = study_of(campaign, answered);
   study.unfit = unfit_points(campaign, answered, folder);
   if (answered.records.empty()) {
-    if (!study.unfit.empty() && order.answers == Answers::tables)
-      print(text_of(study, order.width));
+    take_away_results(folder);
+    if (study.unfit.empty()) return Written::whole;
+    write_own_file(folder + "/table.txt", text_of(study, Width::whole));
+    if (order.answers == Answers::tables) print(text_of(study, order.width));
     return Written::whole;
   }
   std::string lines;
   for (const Record& record : answered.records) {
-    lines += order.answers == Answers::json_granted ? json_with_granted(record) : to_json(record);
-    lines += '\n';
+    const bool granted = order.answers == Answers::json_granted;
+    lines += (granted ? json_with_granted(record) : to_json(record)) + '\n';
   }
   write_own_file(folder + "/table.txt", text_of(study, Width::whole));
   print(order.answers == Answers::tables ? text_of(study, order.width) : lines);
   const Study drawn = with_twins(study);
-  write_own_file(folder + "/summary.csv", study_csv(drawn));
-  const DrawnFigures figures =
-      draw_figures(figures_of(campaign, study), drawn, folder, order.width_in);
+  const std::vector<std::string> kinds = figures_of(campaign, study);
+  write_summary(folder, study_csv(drawn), kinds);
+  const DrawnFigures figures = draw_figures(kinds, drawn, folder, order.width_in);
   if (!figures.said.empty()) say_line(figures.said);
   for (const auto& [kind, sentence] : figures.failures) say_line(sentence);
   return figures.failures.empty() ? Written::whole : Written::in_part;
@@ -381,8 +383,8 @@ int run_campaign(const Campaign& campaign, const CampaignOrder& order) {
         plan_of(campaign, store.records(), {}).kept, campaign.questions.size(), records));
     throw;
   }
-  Written written = Written::whole;
-  if (!order.is_part()) written = write_results(campaign, store, folder, order);
+  const Written written =
+      order.is_part() ? Written::whole : write_results(campaign, store, folder, order);
   const auto say_all = [&](bool no, const std::string& of) {
     const auto count = std::ranges::count(failures, no, &FailedPoint::is_no);
     if (count > 0) say_line(counted(count, "point") + of);

@@ -179,7 +179,9 @@ DrawnFigures campaign_preview(const CampaignOrder& order, const std::string& kin
   if (!kind.empty()) kinds = {kind};
   drawn.said.clear();
   for (const std::string& one : kinds) {
-    drawn.said += preview(one, with_twins(view.study), view.folder);
+    const auto nothing = drawn.nothing.find(one);
+    drawn.said += nothing == drawn.nothing.end() ? preview(one, with_twins(view.study), view.folder)
+                                                 : nothing->second + '\n';
   }
   return drawn;
 }
@@ -189,14 +191,9 @@ DrawnFigures campaign_report(const CampaignOrder& order) {
   DrawnFigures drawn = campaign_plot(order, "");
   ReportParts parts{
       read_text_file(order.file), {}, unanswered(view), text_of(view.study, Width::whole), {}};
-  for (const std::string& kind : figures_of(view.campaign, view.study)) {
-    const std::string picture = view.folder + '/' + kind + ".svg";
-    const auto failure = drawn.failures.find(kind);
-    if (failure != drawn.failures.end()) {
-      parts.not_drawn.push_back(failure->second);
-    } else if (std::filesystem::exists(picture)) {
-      parts.pictures.push_back(picture);
-    }
+  for (const auto& [kind, sentence] : drawn.failures) parts.not_drawn.push_back(sentence);
+  for (const std::string& kind : drawn.drawn) {
+    parts.pictures.push_back(view.folder + '/' + kind + ".svg");
   }
   const std::string path = view.folder + "/report.html";
   write_own_file(path, report_html(view.study, parts));

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "scaling/study/earlier_results.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/picture.hpp"
 #include "scaling/study/study_table.hpp"
@@ -69,6 +70,18 @@ Picture picture_of(const std::string& kind, const std::string& csv, const Study&
 // draws.
 constexpr std::size_t most_entries = 200;
 
+std::string without_rows(const std::string& kinds) {
+  return fmt::format(
+      "nothing to draw for {}: ranks shows grids that are simulated, lines the labels of sweeps",
+      kinds);
+}
+
+std::string too_crowded(const std::string& kinds) {
+  return fmt::format(
+      "nothing to draw for {}: more than {} bars or lines, which nobody reads; the CSV is written",
+      kinds, most_entries);
+}
+
 // Bars or lines: the different first cells below the names of the columns.
 std::size_t entries_of(const std::string& csv) {
   std::set<std::string> entries;
@@ -92,24 +105,27 @@ std::string without_ending(const std::string& path) {
 DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& study,
                           const std::string& folder, double width_in) {
   std::vector<Picture> wanted;
-  std::vector<std::string> names, without, crowded;
+  std::vector<std::string> without, crowded;
+  DrawnFigures drawn;
   for (const std::string& kind : kinds) {
     const std::string csv = figure_csv(kind, study);
     const bool no_rows = !csv.empty() && csv.find('\n') + 1 == csv.size();
     const bool too_many = entries_of(csv) > most_entries;
-    if (no_rows) without.push_back(kind);
-    if (!no_rows && too_many) crowded.push_back(kind);
+    if (no_rows || too_many) {
+      (no_rows ? without : crowded).push_back(kind);
+      drawn.nothing[kind] = no_rows ? without_rows(kind) : too_crowded(kind);
+      take_away_figure(folder, kind);
+    }
     if (no_rows) continue;
     if (!csv.empty()) write_own_file(fmt::format("{}/{}.csv", folder, kind), csv);
     if (too_many) continue;
     wanted.push_back(picture_of(kind, csv, study, folder));
     wanted.back().width_in = width_in;
   }
-  DrawnFigures drawn;
   try {
     const std::vector<std::string> failures = draw(wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (failures[i].empty()) names.push_back(wanted[i].script);
+      if (failures[i].empty()) drawn.drawn.push_back(wanted[i].script);
       if (!failures[i].empty()) drawn.failures[wanted[i].script] = failures[i];
     }
   } catch (const NoGnuplot& missing) {
@@ -117,21 +133,15 @@ DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& st
     return drawn;
   }
   std::vector<std::string> parts;
-  if (!names.empty()) {
+  if (!drawn.drawn.empty()) {
     parts.push_back(fmt::format("{}: {} are drawn (.png, .svg, .pdf)", visible_line(folder),
-                                fmt::join(names, ", ")));
+                                fmt::join(drawn.drawn, ", ")));
   }
-  if (!without.empty()) {
-    parts.push_back(fmt::format(
-        "nothing to draw for {}: ranks shows grids that are simulated, lines the labels of sweeps",
-        fmt::join(without, ", ")));
-  }
-  if (!crowded.empty()) {
-    parts.push_back(
-        fmt::format("nothing to draw for {}: more than {} bars or lines, which nobody "
-                    "reads; the CSV is written",
-                    fmt::join(crowded, ", "), most_entries));
-  }
+  const auto all = [](const std::vector<std::string>& of) {
+    return fmt::format("{}", fmt::join(of, ", "));
+  };
+  if (!without.empty()) parts.push_back(without_rows(all(without)));
+  if (!crowded.empty()) parts.push_back(too_crowded(all(crowded)));
   drawn.said = fmt::format("{}", fmt::join(parts, "; "));
   return drawn;
 }

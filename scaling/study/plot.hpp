@@ -15,12 +15,14 @@ namespace fourfold::inline scaling::inline study {
 struct DrawnFigures {
   std::string said;
   std::map<std::string, std::string> failures;  // by kind
+  std::map<std::string, std::string> nothing;   // by kind that has nothing to draw: a sentence
+  std::vector<std::string> drawn;               // kinds, in their order
 };
 
 // Writes NAME.png, .svg and .pdf of each kind (scaling/study/figure.hpp) into `folder`, and beside
 // them NAME.csv, what they are drawn from, unless that is the folder's summary.csv. Where one
 // fails, or is not whole, say, as the disk is full, the others are drawn, and pictures that were
-// there stay. `width_in`: see Picture.
+// there stay; where there is nothing to draw, ours are taken away. `width_in`: see Picture.
 DrawnFigures draw_figures(const std::vector<std::string>& kinds, const Study& study,
                           const std::string& folder, double width_in = 0.0);
 

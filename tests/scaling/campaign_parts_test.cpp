@@ -129,14 +129,32 @@ TEST_F(CampaignParts, AreRefusedWithoutAFolder) {
               HasSubstr("has no record of this campaign as it is now"));
 }
 
-TEST(Answers, OfFailuresAreNoOrCouldNot) {
+// A sweep goes, and then all that fits: what cannot be drawn goes with it.
+TEST(Answers, OfACampaignBeforeAnEditAreNotShownAsThoseOfNow) {
   const TemporaryFolder folder;
   CampaignOrder order;
   order.file = folder.file("c.toml");
   order.output = folder.file("out");
+  const auto is_there = [&](const std::string& name) {
+    return std::filesystem::exists(order.output + '/' + name);
+  };
+  const std::string figures = "figures = [\"lines\", \"time\"]\n", mine = "/pflops.svg";
+  const std::string sweep = "[[sweep]]\nkey = \"options.zero\"\nvalues = [0, 1]\n";
+  const std::string fits = "devices = 2, model = \"gpt2-mini\"";
+  write_content(order.file, campaign_of(figures + sweep, {fits}));
+  EXPECT_EQ(run_quietly(order), 0);
+  EXPECT_TRUE(is_there("lines.svg"));
+  write_content(order.output + mine, "mine");
+  write_content(order.file, campaign_of(figures, {fits}));
+  EXPECT_THAT(campaign_preview(order, "").said, HasSubstr("nothing to draw for lines: "));
+  EXPECT_EQ(run_quietly(order), 0);
+  EXPECT_FALSE(is_there("lines.svg") || is_there("lines.csv"));
+  EXPECT_TRUE(is_there("time.svg"));
   write_content(order.file, campaign_of("", {"devices = 1, model = \"gpt-80b\""}));
   EXPECT_EQ(run_quietly(order), 1);
-  EXPECT_FALSE(std::filesystem::exists(order.output + "/table.txt"));
+  EXPECT_FALSE(is_there("summary.csv") || is_there("time.svg"));
+  EXPECT_THAT(content_of(order.output + "/table.txt"), HasSubstr("crossbar 1 gpt-80b: "));
+  EXPECT_EQ(content_of(order.output + mine), "mine");
 }
 
 TEST(Ties, AreLeadsBelowTheBar) {
