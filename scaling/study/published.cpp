@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "scaling/study/figure.hpp"
 #include "support/field.hpp"
 #include "support/text_file.hpp"
 
@@ -49,8 +50,9 @@ PublishedRow read_row(const std::string& line, std::size_t columns) {
   if (parts[0].empty() || parts[2].empty()) {
     throw std::runtime_error("machine and model must have names");
   }
-  PublishedRow row{parts[0], parts[2], positive<std::int64_t>(parts[1]), {}, {}, ""};
-  if (columns > 5) row.label = parts[5];
+  const std::string label = columns > 5 ? csv_cell(parts[5]) : "";
+  PublishedRow row{
+      csv_cell(parts[0]), csv_cell(parts[2]), positive<std::int64_t>(parts[1]), {}, {}, label};
   if (!parts[3].empty()) row.seconds = {{positive<double>(parts[3])}};
   if (!parts[4].empty()) row.rate = {{positive<double>(parts[4]) * 1e15}};
   if (!row.seconds && !row.rate) throw std::runtime_error("neither batch_s nor pflops is given");
@@ -66,13 +68,15 @@ std::string PublishedRow::words() const {
 
 const PublishedRow* Published::row(const std::string& machine, const std::string& model,
                                    std::int64_t devices, const std::string& label) const {
+  const PublishedRow* of_all = nullptr;
+  const PublishedRow asked{csv_cell(machine), csv_cell(model), devices, {}, {}, csv_cell(label)};
   for (const PublishedRow& row : rows) {
-    if (row.machine == machine && row.model == model && row.devices == devices &&
-        (row.label.empty() || row.label == label)) {
-      return &row;
-    }
+    const bool alike =
+        row.machine == asked.machine && row.model == asked.model && row.devices == asked.devices;
+    if (alike && row.label == asked.label) return &row;
+    if (alike && row.label.empty()) of_all = &row;
   }
-  return nullptr;
+  return of_all;
 }
 
 Published read_published(const std::string& path) {
@@ -87,7 +91,8 @@ Published read_published(const std::string& path) {
       if (line.empty() || line.front() == '#') continue;
       if (columns > 0) {
         PublishedRow row = read_row(line, columns);
-        if (published.row(row.machine, row.model, row.devices, row.label) != nullptr) {
+        const PublishedRow* known = published.row(row.machine, row.model, row.devices, row.label);
+        if (known != nullptr && known->label.empty() == row.label.empty()) {
           throw std::runtime_error(row.words() + " is there twice");
         }
         published.rows.push_back(std::move(row));

@@ -10,6 +10,7 @@
 
 namespace fourfold::inline scaling::inline study {
 
+// Words are as files of ours write them (csv_cell), also where the file does not.
 struct PublishedRow {
   std::string machine, model;
   std::int64_t devices = 0;
@@ -24,13 +25,14 @@ struct Published {
   std::string source;  // from the comment that starts with "# source: "
   std::vector<PublishedRow> rows;
 
-  // The row of a point, or nullptr.
+  // The row of a point, that of its label before the one of all labels; or nullptr.
   const PublishedRow* row(const std::string& machine, const std::string& model,
                           std::int64_t devices, const std::string& label = "") const;
 };
 
 // Columns machine,devices,model,batch_s,pflops and, where labels of sweeps are told apart, label; a
-// row has batch_s, pflops or both. Throws std::runtime_error that names file and line.
+// row has batch_s, pflops or both. Throws
+// std::runtime_error that names file and line.
 Published read_published(const std::string& path);
 
 }  // namespace fourfold::inline scaling::inline study

@@ -168,16 +168,19 @@ TEST(PublishedRows, AreOfTheirOwnPointAlone) {
   const TemporaryFolder folder;
   write_content(folder.file("p.csv"),
                 "# source: a paper\n# a remark\n\nmachine,devices,model,batch_s,pflops,label\n"
-                "m,8,a,2.5,,slow\nm,8,a,,3.5,fast\nm,16,a,4,5,\nn,8,a,6,,\nm,8,b,7,,\n");
+                "m,8,a,2.5,,slow\nm,8,a,,3.5,fast\nm,16,a,4,5,\nn,8,a,6,,\nm,8,b,7,,\n"
+                "m,8,b,1,,slow; z = 3\nn,8,a,2,,slow\n");
   const Published published = read_published(folder.file("p.csv"));
   EXPECT_EQ(published.source, "a paper");
-  ASSERT_EQ(published.rows.size(), 5u);
+  ASSERT_EQ(published.rows.size(), 7u);
   EXPECT_EQ(published.row("m", "a", 8, "slow")->seconds, std::optional(Seconds{2.5}));
   EXPECT_EQ(published.row("m", "a", 8, "fast")->rate, std::optional(FlopsPerSecond{3.5e15}));
   EXPECT_EQ(published.row("m", "a", 8), nullptr);
   EXPECT_EQ(published.row("m", "a", 8, "other"), nullptr);
   EXPECT_EQ(published.row("m", "a", 16, "any label")->seconds, std::optional(Seconds{4.0}));
   EXPECT_EQ(published.row("n", "a", 8)->seconds, std::optional(Seconds{6.0}));
+  EXPECT_EQ(published.row("n", "a", 8, "slow")->seconds, std::optional(Seconds{2.0}));
+  EXPECT_EQ(published.row("m", "b", 8, "slow, z = 3")->seconds, std::optional(Seconds{1.0}));
   EXPECT_EQ(published.row("m", "b", 8)->seconds, std::optional(Seconds{7.0}));
   EXPECT_EQ(published.row("n", "b", 8), nullptr);
   EXPECT_EQ(published.rows[0].words(), "a on 8 devices of m, slow");
