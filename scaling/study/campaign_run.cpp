@@ -144,13 +144,9 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
   const Answered answered = answered_by(campaign, store.records());
   Study study = study_of(campaign, answered);
   study.unfit = unfit_points(campaign, answered, folder);
-  if (answered.records.empty()) {
-    take_away_results(folder);
-    if (study.unfit.empty()) return Written::whole;
-    write_own_file(folder + "/table.txt", text_of(study, Width::whole));
-    if (order.answers == Answers::tables) print(text_of(study, order.width));
-    return Written::whole;
-  }
+  const bool none = answered.records.empty();
+  if (none) take_away_results(folder);
+  if (none && study.unfit.empty()) return Written::whole;
   std::string lines;
   for (const Record& record : answered.records) {
     const bool granted = order.answers == Answers::json_granted;
@@ -158,6 +154,7 @@ Written write_results(const Campaign& campaign, const Store& store, const std::s
   }
   write_own_file(folder + "/table.txt", text_of(study, Width::whole));
   print(order.answers == Answers::tables ? text_of(study, order.width) : lines);
+  if (none) return Written::whole;
   const Study drawn = with_twins(study);
   const std::vector<std::string> kinds = figures_of(campaign, study);
   write_summary(folder, study_csv(drawn), kinds);

@@ -72,6 +72,9 @@ for plot in lines systems strong machines pflops time; do
   shows $plot -E '[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+'  # a grid
 done
 grep -q '^half,1,0,' out/lines.csv || fail "the line misses the unchanged point: $(cat out/lines.csv)"
+# Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
+dots() { grep -c "<use xlink:href='#gpPt6'" "out/machines.svg"; }
+[ "$(dots)" -eq 0 ] || fail "machines that are near one another are dots"
 shows lines "reference: as it is"
 shows systems "published: made up"
 [ "$(awk -F, 'NR > 1 && $18 != ""' out/systems.csv | wc -l)" -eq 1 ] ||
@@ -122,9 +125,6 @@ points = [{ devices = 256, model = "gpt-20b" }]
 TOML
 shows ranks "fastest simulated"
 
-# Bars stand on a zero; where machines are far apart, the axis is logarithmic and has dots.
-dots() { grep -c "<use xlink:href='#gpPt6'" "out/machines.svg"; }
-[ "$(dots)" -eq 0 ] || fail "machines that are near one another are dots"
 study far <<'TOML'
 title = "Far apart"
 batch_tokens = 4_194_304
