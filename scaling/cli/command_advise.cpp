@@ -119,7 +119,7 @@ void add_advise_verb(CLI::App& app, Action& action) {
       ->check(whole_number(0, 10'080));
   add_system_flag(*verb, typed->flags);
   add_model_flags(*verb, typed->flags);
-  say_left_open(*verb);
+  say_left_open(*verb, "");
   add_micro_batch_size_flag(*verb, typed->flags);
   verb->add_flag("--json", typed->json, "print the advice as one line of JSON");
   verb->callback(

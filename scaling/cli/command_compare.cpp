@@ -89,7 +89,7 @@ void add_compare_verb(CLI::App& app, Action& action) {
   add_machine_flags(*verb, typed->flags);
   add_tokens_flag(*verb, typed->flags);
   add_model_flags(*verb, typed->flags);
-  say_left_open(*verb);
+  say_left_open(*verb, "");
   add_micro_batch_size_flag(*verb, typed->flags);
   add_what_if_flags(*verb, typed->flags);
   verb->add_option("--output", typed->order.output,

@@ -164,10 +164,10 @@ void add_model_flags(CLI::App& verb, QuestionFlags& flags) {
   add_if_absent(verb, "--micro-batches", "searched");
 }
 
-void say_left_open(CLI::App& verb) {
+void say_left_open(CLI::App& verb, const std::string& when) {
   for (const std::string& flag : open_option_flags()) {
     CLI::Option* option = verb.get_option(flag);
-    option->description(option->get_description() + "; searched if absent and --grid is, too");
+    option->description(option->get_description() + "; searched if absent" + when);
   }
 }
 

@@ -55,8 +55,9 @@ void add_shape_flags(CLI::App& verb, QuestionFlags& flags);
 void add_model_flags(CLI::App& verb, QuestionFlags& flags);
 // What the model is run for.
 void add_phase_flag(CLI::App& verb, QuestionFlags& flags);
-// Says of options that are searched with the grid what no default decides.
-void say_left_open(CLI::App& verb);
+// Says of options that are searched, as no default decides them, when they are: with the grid, or
+// always.
+void say_left_open(CLI::App& verb, const std::string& when = " and --grid is, too");
 // Instead of --micro-batches.
 void add_micro_batch_size_flag(CLI::App& verb, QuestionFlags& flags);
 // What if devices, links or placement were not as the platform says.

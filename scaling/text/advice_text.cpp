@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "platforms/device_memory.hpp"
@@ -114,9 +115,11 @@ std::string changes_of_advice(const Advice& advice) {
 }
 
 std::string choices(const Advice& advice) {
-  if (advice.wish.questions.empty()) return "";
-  return choices_text(advice.wish.questions.front(), advice.options[advice.chosen].record) + '\n' +
-         wrapped(changes_of_advice(advice)) + "\n\n";
+  const Record& chosen = advice.options[advice.chosen].record;
+  const std::vector<Question>& questions = advice.wish.questions;
+  const auto asked = std::ranges::find(questions, chosen.devices(), &Question::devices);
+  if (asked == questions.end()) return "";
+  return choices_text(*asked, chosen) + '\n' + wrapped(changes_of_advice(advice)) + "\n\n";
 }
 
 std::string options_table(const Advice& advice) {

@@ -12,11 +12,14 @@ namespace fourfold::inline scaling::inline text {
 
 namespace {
 
-std::string stages_text(const std::vector<std::int64_t>& stages) {
+// Of the pipelines that were looked at; of a grid that was stated there is nothing to say.
+std::string stages_text(const Question& asked) {
   constexpr std::size_t few = 4;
-  if (stages == std::vector<std::int64_t>{1}) return "no pipeline (--stages)";
-  if (stages.size() > few) return "pipelines of any length";
-  return fmt::format("pipelines of {} stage{}", fmt::join(stages, ", "),
+  const std::vector<std::int64_t>& stages = asked.stages;
+  if (asked.grid) return "";
+  if (stages == std::vector<std::int64_t>{1}) return "no pipeline (--stages), ";
+  if (stages.size() > few) return "pipelines of any length, ";
+  return fmt::format("pipelines of {} stage{}, ", fmt::join(stages, ", "),
                      stages.back() == 1 ? "" : "s");
 }
 
@@ -35,10 +38,11 @@ std::string choices_text(const Question& asked, const Record& record) {
     text = fmt::format("Chosen: {}, the fastest that fits of {} combinations left open. ", flags,
                        asked.variants.size());
   }
-  text += fmt::format(
-      "Taken for granted: sequences of {} tokens, batches of {}, {}, {}, {}.", point.model.sequence,
-      tokens_text(static_cast<double>(point.global_batch * point.model.sequence)),
-      name(point.options.precision), stages_text(asked.stages), "software " + record.software);
+  text +=
+      fmt::format("Taken for granted: sequences of {} tokens, batches of {}, {}, {}software {}.",
+                  point.model.sequence,
+                  tokens_text(static_cast<double>(point.global_batch * point.model.sequence)),
+                  name(point.options.precision), stages_text(asked), record.software);
   return wrapped(text + granted_text(granted_changes(record), record));
 }
 

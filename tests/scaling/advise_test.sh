@@ -22,6 +22,12 @@ advise 0 64 --tokens 524289 --restart-minutes 0 # which takes seconds
 says ': 2 steps'
 says '^TAKE 64 devices .*: [0-9.]+ s, [0-9.]+ node-hours'
 ! grep -E '[0-9] days.* instead|^>.* 0\.0 ' "$folder/said" || fail "a run of seconds takes days"
+# Of a grid that is stated, whosever it is, no pipelines are looked for.
+for system in "" "--system axonn-4d"; do
+  # shellcheck disable=SC2086
+  advise 0 8 --tokens 100B --grid x=2,data=4 $system
+  ! grep -e '--stages' "$folder/said" || fail "a stated grid has no pipelines to take for granted"
+done
 # What the machine has is answered, and a line names the numbers that it has not.
 advise 0 64,65536..262144 --tokens 100B
 says '^131072, 262144 devices: too many, frontier has 78848$'
