@@ -371,6 +371,7 @@ Question question_of(const QuestionFlags& flags) {
     refuse_idle_scales(question);
     return question;
   }
+  question.options.phase = phase_named(flags.phase);
   question.stages = stages_of(flags, question);
   FieldValues typed = flags.options;
   typed.erase("micro_batches");

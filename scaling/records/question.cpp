@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "schedule/models/model_file.hpp"
+#include "schedule/program/options_in_effect.hpp"
 #include "sim/cost/paper_model.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/divisors.hpp"
@@ -89,6 +90,18 @@ namespace {
 
 constexpr const char* of_the_machine = "machine";  // a system's word for the machine's default
 
+// The choices of a system in this phase. Those that train no otherwise are one where nothing
+// trains.
+std::vector<StepOptions> in_phase(std::vector<StepOptions> choices, Phase phase) {
+  std::vector<StepOptions> found, seen;
+  for (StepOptions& one : choices) {
+    one.phase = phase;
+    seen.push_back(one.trains() ? one : forward_alone(one));
+    if (std::ranges::count(seen, seen.back()) == 1) found.push_back(std::move(one));
+  }
+  return found;
+}
+
 }  // namespace
 
 void ask_of_software(Question& question, const std::string& software, const std::string& chosen_by,
@@ -112,7 +125,7 @@ void ask_of_system(Question& question, const System& system, const TypedOptions&
                    const Platform& platform) {
   const std::int64_t node_devices = platform.node.devices;
   question.system = system;
-  question.variants = variants(system, typed.values);
+  question.variants = in_phase(variants(system, typed.values), question.options.phase);
   question.options = question.variants.front();
   question.set_by = set_by(system, typed.values, typed.typist);
   ask_of_software(question, system.software == of_the_machine ? "" : system.software, "system",

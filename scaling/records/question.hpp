@@ -82,7 +82,8 @@ Point point_of(const Question& question, const ProcessGrid& grid, std::int64_t m
 void ask_of_software(Question& question, const std::string& software, const std::string& chosen_by,
                      const FieldValues& typed);
 
-// Makes the question one of a system: options, and stages that nobody asked for, are the system's.
+// Makes the question one of a system: options but for the phase, and stages that nobody asked for,
+// are the system's.
 // `typed` was typed by `typist`; so is the software that the question has already. Throws
 // std::runtime_error with a sentence on what the system forbids.
 struct TypedOptions {
