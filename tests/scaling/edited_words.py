@@ -88,6 +88,8 @@ VERBS = [
     ("project", {**POINT, **GRID, "--micro-batches": "4", "--json": None}, None),
     ("project", {**POINT, "--grid": "2x2x2x1", "--fidelity": "simulated", "--json": None},
      WHAT_IFS),
+    ("project", {**POINT, "--grid": "z=2,data=2,pipe=2", "--micro-batches": "4", "--slow-devices": "0=0.5",
+                 "--fidelity": "simulated", "--json": None}, ["--rank-order", "--zero"]),
     ("project", {**POINT, "--grid": "x=2,data=4,pipe=2", "--fidelity": "estimated", "--micro-batches": "4",
                  "--system": "megatron-core", "--json": None},
      ["--phase", "--scale", "--collective", "--software", "--memory-risk", "--micro-batch-size", *OF_A_STEP]),
