@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "platforms/device_memory.hpp"
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/no_room.hpp"
 #include "scaling/cli/shown.hpp"
@@ -121,10 +120,7 @@ std::string folder_of(const Typed& typed) {
 // Of a space in which nothing fits: of its strategy that needs least memory.
 WayTyped typed_as_project(const StrategyFinding& finding) {
   return [&finding](const WayOut& way) {
-    std::map<std::string, std::string> flags = way.flags;
-    const double risk = finding.question.space.memory_risk;
-    if (risk != usual_memory_risk) flags.try_emplace("--memory-risk", fmt::format("{:g}", risk));
-    return project_command(finding.question, *finding.answer.closest, flags);
+    return project_command(finding.question, *finding.answer.closest, way.flags);
   };
 }
 

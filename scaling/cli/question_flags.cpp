@@ -37,10 +37,18 @@
 namespace fourfold::inline scaling::inline cli {
 namespace {
 
-// "key=factor" entries.
-Scales factors_in(const std::vector<std::string>& entries) {
+// Says in its help what a flag is without a word.
+void add_if_absent(CLI::App& verb, const std::string& flag, const std::string& absent) {
+  CLI::Option* option = verb.get_option(flag);
+  option->description(option->get_description() + "; " + absent + " if absent");
+}
+
+}  // namespace
+
+// Of "key=factor" entries.
+Scales scales_of(const QuestionFlags& flags) {
   nlohmann::json scales = nlohmann::json::object();
-  for (const std::string& entry : entries) {
+  for (const std::string& entry : flags.scales) {
     const std::size_t equals = entry.rfind('=');
     double factor = 0.0;
     const char* end = entry.data() + entry.size();
@@ -58,18 +66,6 @@ Scales factors_in(const std::vector<std::string>& entries) {
     scales[key] = factor;
   }
   return read_scales(scales);
-}
-
-// Says in its help what a flag is without a word.
-void add_if_absent(CLI::App& verb, const std::string& flag, const std::string& absent) {
-  CLI::Option* option = verb.get_option(flag);
-  option->description(option->get_description() + "; " + absent + " if absent");
-}
-
-}  // namespace
-
-Scales scales_of(const QuestionFlags& flags) {
-  return factors_in(flags.scales);
 }
 
 void add_batch_flags(CLI::App& verb, QuestionFlags& flags) {
@@ -220,6 +216,10 @@ std::optional<std::int64_t> QuestionFlags::micro_batches() const {
   return std::get<std::int64_t>(typed->second);
 }
 
+std::string platform_of(const QuestionFlags& flags) {
+  return flags.platform + (flags.library.empty() ? "" : '+' + flags.library);
+}
+
 Model model_of(const QuestionFlags& flags) {
   return model_with(flags.model, flags.model_values);
 }
@@ -331,8 +331,7 @@ std::int64_t micro_batches_of(const QuestionFlags& flags, const Question& questi
   if (!question.grid) {
     throw std::runtime_error(
         "--micro-batch-size needs a --grid, whose z x data share the batch; `fourfold search` "
-        "looks "
-        "for grids with it");
+        "looks for grids with it");
   }
   const std::int64_t shares = replicas(*question.grid), size = flags.micro_batch_size;
   const std::int64_t number = std::max<std::int64_t>(question.global_batch / shares / size, 1);
@@ -349,8 +348,7 @@ std::int64_t micro_batches_of(const QuestionFlags& flags, const Question& questi
 Question question_of(const QuestionFlags& flags) {
   refuse_idle(flags);
   Question question;
-  question.platform = flags.platform;
-  if (!flags.library.empty()) question.platform += '+' + flags.library;
+  question.platform = platform_of(flags);
   question.scales = scales_of(flags);
   question.model = model_of(flags);
   if (!flags.grid.empty()) question.grid = ProcessGrid::parse(flags.grid);

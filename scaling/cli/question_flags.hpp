@@ -64,6 +64,7 @@ void add_micro_batch_size_flag(CLI::App& verb, QuestionFlags& flags);
 void add_what_if_flags(CLI::App& verb, QuestionFlags& flags);
 
 // These throw std::runtime_error with a sentence on names and values that are not known.
+std::string platform_of(const QuestionFlags& flags);  // with its library
 Model model_of(const QuestionFlags& flags);
 std::int64_t sequences_of(const QuestionFlags& flags, const Model& model);
 Scales scales_of(const QuestionFlags& flags);

@@ -148,7 +148,7 @@ StrategyQuestion strategy_question(const StrategyFlags& flags, const CLI::App& v
   const QuestionFlags single = question_flags(flags);
   StrategyQuestion question;
   Point& pattern = question.pattern;
-  pattern.platform = single.platform;
+  pattern.platform = platform_of(single);
   pattern.scales = scales_of(single);
   pattern.software = single.software;
   pattern.model = model_of(single);

@@ -8,7 +8,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "platforms/device_memory.hpp"
 #include "scaling/jobs/interrupt.hpp"
+#include "schedule/program/without_effect.hpp"
+#include "sim/conditions/conditions.hpp"
+#include "sim/conditions/idle_scales.hpp"
 #include "support/field.hpp"
 #include "support/shell_word.hpp"
 
@@ -115,13 +119,30 @@ Question question_of(const StrategyQuestion& question, const Strategy& strategy)
   return one;
 }
 
+namespace {
+
+// What a flag has to say for the options: empty where others leave it nothing to do.
+std::string word_to_type(const StepOptions& options, const std::string& flag) {
+  FieldValues values = step_fields().values(options);
+  for (const FieldFacts& field : step_fields().facts()) {
+    if (field.flag != flag || !why_without_effect(field.key, options)) continue;
+    if (!std::holds_alternative<bool>(values.at(field.key))) return "";
+    values[field.key] = false;
+  }
+  return flag_word(step_fields().facts(), flag, values);
+}
+
+}  // namespace
+
 std::string project_command(const StrategyQuestion& question, const Strategy& strategy,
                             const std::map<std::string, std::string>& instead) {
   const Point& pattern = question.pattern;
+  const Point point = point_of(question, strategy);
+  const Platform platform = read_platform(point.platform, point.scales, point.software);
   std::string text = fmt::format("fourfold project --platform {} {}",
                                  shell_argument(pattern.platform), question.model_flags);
   const auto add = [&](const std::string& flag, const std::string& word, const std::string& usual) {
-    if (word == usual || instead.contains(flag)) return;
+    if (word.empty() || word == usual || instead.contains(flag)) return;
     text += fmt::format(" {} {}", flag, shell_argument(word));
   };
   add("--grid", strategy.grid.str(), "");
@@ -130,13 +151,24 @@ std::string project_command(const StrategyQuestion& question, const Strategy& st
   for (const std::string& flag : flags_of(step_fields().facts())) {
     if (flag == "--micro-batches") continue;
     // Its default is the software's.
-    const bool of_software = flag == "--attention" && !pattern.software.empty();
-    add(flag, step_fields().word(strategy.options, flag),
+    const bool of_software =
+        flag == "--attention" &&
+        (!pattern.software.empty() || platform.software.attention == AttentionSoftware::unfused);
+    add(flag, word_to_type(strategy.options, flag),
         of_software ? "" : step_fields().word({}, flag));
   }
   add("--software", pattern.software, "");
-  for (const auto& [key, factor] : pattern.scales)
-    text += fmt::format(" --scale {}={:g}", key, factor);
+  add("--memory-risk", fmt::to_string(question.space.memory_risk),
+      fmt::to_string(usual_memory_risk));
+  // Others of the space may have had a use for what-ifs that this one has none for.
+  const std::vector<std::string> idle = idle_scales(point, platform);
+  for (const auto& [key, factor] : pattern.scales) {
+    if (std::ranges::count(idle, key) == 0) text += fmt::format(" --scale {}={}", key, factor);
+  }
+  const CollectiveTuning& tuning = pattern.what_ifs.collective;
+  if (tuning.algorithm && idle_tuning(point, platform).empty()) {
+    add("--collective", name(tuning), "");
+  }
   for (const auto& [flag, word] : instead) {
     if (!word.empty()) text += fmt::format(" {} {}", flag, shell_argument(word));
   }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "platforms/file/scale_groups.hpp"
 #include "schedule/models/launch_words.hpp"
 #include "schedule/program/step_options.hpp"
 #include "support/field.hpp"
@@ -164,6 +165,7 @@ bool makes_its_batch(const StrategySpace& space) {
 }
 
 StrategySpace space_in(const SpaceWords& words, const Platform& platform, StepOptions& pattern) {
+  check_as_scaled(platform);
   StrategySpace space;
   if (!words.devices.empty() && !words.nodes.empty()) {
     throw std::runtime_error("--devices and --nodes say the same; give one of them");

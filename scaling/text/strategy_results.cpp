@@ -92,6 +92,7 @@ std::string to_json(const StrategyFinding& finding) {
               {"title", finding.question.title},
               {"platform", pattern.platform},
               {"scales", json_of_scales(pattern.scales)},
+              {"what_ifs", json_of(pattern.what_ifs)},
               {"model", json_of(pattern.model)},
               {"model_flop_convention", model_flops_convention(pattern.model, Recompute::none)},
               {"space", json_of(answer.factors)},

@@ -47,6 +47,9 @@ std::string headline(const StrategyFinding& finding) {
   for (const auto& [key, factor] : pattern.scales) {
     text += fmt::format("What if: {} times {:g}.\n", key, factor);
   }
+  for (const std::string& sentence : sentences(pattern.what_ifs, 0)) {
+    text += wrapped(fmt::format("What if: {}.", sentence)) + '\n';
+  }
   if (makes_its_batch(finding.question.space)) {
     return text + fmt::format(
                       "Batches of {} tokens a sequence as the micro-batches make them, "

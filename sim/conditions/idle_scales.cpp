@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
-#include <vector>
 
 #include "platforms/file/sections.hpp"
 #include "platforms/network/topology.hpp"
@@ -35,7 +34,8 @@ bool passes(const Topology& topology, const std::vector<bool>& changed, const Pr
 
 }  // namespace
 
-void refuse_idle_scales(const Point& point, const Platform& platform) {
+std::vector<std::string> idle_scales(const Point& point, const Platform& platform) {
+  std::vector<std::string> idle;
   for (const auto& [key, factor] : point.scales) {
     if (!of_links(key) || factor == 1.0) continue;
     Scales others = point.scales;
@@ -51,11 +51,18 @@ void refuse_idle_scales(const Point& point, const Platform& platform) {
     // Where a link is slower, rings may go another way.
     if (passes(scaled, changed, point.grid, mapping)) continue;
     if (passes(unscaled, changed, point.grid, mapping)) continue;
-    throw std::invalid_argument(
-        fmt::format("--scale {}={:g} cannot take effect: {} devices on grid {} send nothing over "
-                    "such links",
-                    key, factor, point.grid.size(), point.grid.str()));
+    idle.push_back(key);
   }
+  return idle;
+}
+
+void refuse_idle_scales(const Point& point, const Platform& platform) {
+  const std::vector<std::string> idle = idle_scales(point, platform);
+  if (idle.empty()) return;
+  throw std::invalid_argument(fmt::format(
+      "--scale {}={:g} cannot take effect: {} devices on grid {} send nothing over "
+      "such links",
+      idle.front(), point.scales.at(idle.front()), point.grid.size(), point.grid.str()));
 }
 
 }  // namespace fourfold::inline sim::inline conditions
