@@ -10,8 +10,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "scaling/find/strategy_words.hpp"
+#include "schedule/models/fit.hpp"
 #include "schedule/models/launch_words.hpp"
 #include "schedule/program/process_grid.hpp"
+#include "schedule/program/without_effect.hpp"
+#include "support/counts_of_1024.hpp"
 #include "support/prose.hpp"
 #include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
@@ -21,13 +25,22 @@ namespace {
 
 using Flag = std::pair<std::string, std::string>;
 
+// What is typed beside the words, and wins; 0 where it is not.
+struct Beside {
+  std::optional<ProcessGrid> grid;
+  std::int64_t devices = 0;
+  std::int64_t batch = 0, micro_batch = 0;  // sequences
+  bool micro_batches = false;               // their size or number
+};
+
 // What the words say of a job's size; 0 where they do not.
 struct Job {
   std::int64_t x = 1, stages = 1, devices = 0;
+  std::int64_t shares = 0;                                     // of the batch
   std::int64_t batch = 0, micro_batch = 0, micro_batches = 0;  // sequences, sequences, how many
 };
 
-Job job_in(const LaunchWords& words, std::int64_t devices) {
+Job job_in(const LaunchWords& words, const Beside& typed) {
   for (const char* name : {"context-parallel-size", "expert-model-parallel-size"}) {
     if (words.number({name}, 1) <= 1) continue;
     words.refuse(fmt::format("{} is no axis of a grid here; leave it at 1", name));
@@ -43,9 +56,17 @@ Job job_in(const LaunchWords& words, std::int64_t devices) {
   const std::int64_t nodes = words.number({"nnodes"}, 1);
   const std::int64_t started = nodes * words.number({"nproc-per-node", "num-gpus"}, 0);
   job.devices = words.number({"world-size"}, started);
-  if (devices > 0) job.devices = devices;
+  if (typed.devices > 0) job.devices = typed.devices;
+  if (typed.batch > 0) job.batch = typed.batch;
+  if (typed.micro_batch > 0) job.micro_batch = typed.micro_batch;
+  std::int64_t replica = job.x * job.stages;
+  if (typed.grid) {
+    job.x = typed.grid->extent(Axis::x);
+    job.stages = typed.grid->extent(Axis::pipe);
+    job.devices = typed.grid->size();
+    replica = job.devices / replicas(*typed.grid);
+  }
   const std::int64_t share = job.micro_batch * job.micro_batches;
-  const std::int64_t replica = job.x * job.stages;
   if (job.devices == 0 && share > 0 && job.batch % share == 0) {
     job.devices = job.batch / share * replica;
   }
@@ -53,9 +74,9 @@ Job job_in(const LaunchWords& words, std::int64_t devices) {
     words.refuse(fmt::format("{} devices are no multiple of {} x {} stages", job.devices, job.x,
                              job.stages));
   }
-  if (job.batch == 0 && job.devices > 0) {
-    job.batch =
-        std::max<std::int64_t>(1, job.micro_batches) * job.micro_batch * job.devices / replica;
+  job.shares = job.devices / replica;
+  if (job.batch == 0) {
+    job.batch = std::max<std::int64_t>(1, job.micro_batches) * job.micro_batch * job.shares;
   }
   return job;
 }
@@ -156,7 +177,6 @@ std::vector<Flag> order_of(const LaunchWords& words, const Job& job, std::int64_
 }
 
 std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
-  const std::int64_t replicas = job.devices / (job.x * job.stages);
   const std::int64_t zero = words.number({"zero-optimization.stage", "zero-stage"},
                                          words.flag("use-distributed-optimizer") ? 1 : 0);
   const bool sequence_parallel = words.flag("sequence-parallel") && job.x > 1;
@@ -167,7 +187,7 @@ std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t
                              {"--overlap", overlaps.list},
                              {"--gradient-reduction", "accumulated"},
                              {"--data-reduction", overlaps.data_reduction},
-                             {"--zero", fmt::to_string(replicas > 1 ? zero : 0)},
+                             {"--zero", fmt::to_string(job.shares != 1 ? zero : 0)},
                              {"--sequence-parallel", sequence_parallel ? "on" : "off"}});
   for (std::vector<Flag> more :
        {recomputed_layers_of(words), uneven_stages_of(words, job, layers)}) {
@@ -195,10 +215,9 @@ std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t
   return flags;
 }
 
-std::vector<Flag> flags_in(const std::string& text, const LaunchWords& words, std::int64_t devices,
-                           bool wants_grid) {
-  const Model model = model_in_launch(words).model;
-  const Job job = job_in(words, devices);
+std::vector<Flag> flags_in(const std::string& text, const LaunchWords& words, const Beside& typed,
+                           std::int64_t layers, bool wants_grid) {
+  const Job job = job_in(words, typed);
   if (wants_grid && job.devices == 0) {
     words.refuse(
         "how many devices there are is not said: give --devices, or nnodes and nproc-per-node");
@@ -207,20 +226,18 @@ std::vector<Flag> flags_in(const std::string& text, const LaunchWords& words, st
   flags.emplace_back(words.is_neox() ? "--software" : "--system",
                      words.is_neox() ? "gpt-neox" : "megatron-core");
   if (job.devices > 0) {
-    const std::int64_t replicas = job.devices / (job.x * job.stages);
     flags.emplace_back("--devices", fmt::to_string(job.devices));
-    flags.emplace_back("--grid", fmt::format("x={},pipe={},data={}", job.x, job.stages, replicas));
-    const std::int64_t together = job.micro_batch * replicas;
+    flags.emplace_back("--grid",
+                       fmt::format("x={},pipe={},data={}", job.x, job.stages, job.shares));
+    const std::int64_t together = typed.micro_batches ? 0 : job.micro_batch * job.shares;
     if (together > 0 && job.batch % together != 0) {
       words.refuse(fmt::format("a batch of {} sequences is no multiple of {} x {} replicas",
-                               job.batch, job.micro_batch, replicas));
+                               job.batch, job.micro_batch, job.shares));
     }
     if (together > 0) flags.emplace_back("--micro-batches", fmt::to_string(job.batch / together));
   }
-  if (job.batch > 0) {
-    flags.emplace_back("--batch-tokens", fmt::to_string(job.batch * model.sequence));
-  }
-  for (Flag& flag : step_of(words, job, model.layers)) flags.push_back(std::move(flag));
+  if (job.batch > 0) flags.emplace_back("--global-batch-size", fmt::to_string(job.batch));
+  for (Flag& flag : step_of(words, job, layers)) flags.push_back(std::move(flag));
   return flags;
 }
 
@@ -255,11 +272,69 @@ void take_out(std::vector<std::string>& words, const std::string& flag) {
   }
 }
 
-std::int64_t typed_devices(const std::vector<std::string>& words) {
-  if (const auto grid = value_of(words, "--grid")) return ProcessGrid::parse(*grid).size();
-  const std::string text = value_of(words, "--devices").value_or("0");
-  const bool whole = text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
-  return whole && !text.empty() ? std::stoll(text) : 0;
+// The number of a word, which may be 4M; 0 if it is none, or nothing was typed.
+std::int64_t number_of(std::optional<std::string> word) {
+  if (!word) return 0;
+  counts_of_1024()(*word);
+  const bool whole =
+      word->size() < 18 && word->find_first_not_of("0123456789") == std::string::npos;
+  return whole && !word->empty() ? std::stoll(*word) : 0;
+}
+
+// `launch` is "--megatron" or "--neox". A question of several sizes has not the grid that it says.
+Beside beside_in(const std::vector<std::string>& words, const std::string& launch,
+                 std::int64_t sequence) {
+  for (const char* const flag : {"--grid", "--devices", "--nodes"}) {
+    const auto word = value_of(words, flag);
+    const bool of_grid = flag == std::string("--grid");
+    if (!word || (of_grid ? !lists_grids(*word) : number_of(word) > 0 && flag[2] == 'd')) continue;
+    throw std::runtime_error(fmt::format(
+        "{} says one grid, and {} {} is not one: give {}, or what it says as --model, whose grids "
+        "are searched",
+        launch, flag, *word, of_grid ? "one" : "one number of --devices"));
+  }
+  Beside typed;
+  if (const auto grid = value_of(words, "--grid")) typed.grid = ProcessGrid::parse(*grid);
+  typed.devices = number_of(value_of(words, "--devices"));
+  const std::int64_t asked = number_of(value_of(words, "--sequence"));
+  typed.batch = number_of(value_of(words, "--global-batch-size"));
+  if (const std::int64_t tokens = number_of(value_of(words, "--batch-tokens")); tokens > 0) {
+    typed.batch = tokens / (asked > 0 ? asked : sequence);
+  }
+  typed.micro_batch = number_of(value_of(words, "--micro-batch-size"));
+  typed.micro_batches = value_of(words, "--micro-batch-size") || value_of(words, "--micro-batches");
+  return typed;
+}
+
+// Whether what was typed leaves no place for a flag that the launch says: it says the same
+// otherwise, or leaves it nothing to do.
+bool loses(const std::string& flag, const std::vector<std::string>& words,
+           const StepOptions& options) {
+  if (value_of(words, flag)) return true;
+  for (const auto& [said, other] :
+       {std::pair{"--global-batch-size", "--batch-tokens"}, std::pair{"--order", "--chunks"},
+        std::pair{"--chunks", "--order"}, std::pair{"--layers-per-stage", "--grid"}}) {
+    if (flag == said && value_of(words, other)) return true;
+  }
+  return std::ranges::any_of(step_fields().facts(), [&](const FieldFacts& field) {
+    return field.flag == flag && why_without_effect(field.key, options);
+  });
+}
+
+// The step of the launch's flags with those that were typed.
+StepOptions step_with(const std::vector<Flag>& flags, const std::vector<std::string>& words) {
+  StepOptions options;
+  for (const std::string& flag : flags_of(step_fields().facts())) {
+    const auto said = std::ranges::find(flags, flag, &Flag::first);
+    const auto word = value_of(words, flag);
+    if (!word && said == flags.end()) continue;
+    try {
+      options = step_fields().with(options, flag, word ? *word : said->second);
+    } catch (const std::exception&) {
+      continue;  // the flag itself refuses it, or takes it as a list to search
+    }
+  }
+  return options;
 }
 
 }  // namespace
@@ -302,8 +377,13 @@ std::vector<std::string> with_launch_flags(const CLI::App& app, std::vector<std:
     const bool wants_grid = verb->get_option_no_throw("--grid") != nullptr &&
                             verb->get_option_no_throw("--platform") != nullptr;
     std::string said;
-    for (const auto& [flag, value] : flags_in(*text, launch, typed_devices(words), wants_grid)) {
-      if (verb->get_option_no_throw(flag) == nullptr || value_of(words, flag)) continue;
+    const Model model = model_in_launch(launch).model;
+    const Beside typed = beside_in(words, name, model.sequence);
+    const std::vector<Flag> flags = flags_in(*text, launch, typed, model.layers, wants_grid);
+    const StepOptions step = step_with(flags, words);
+    const std::vector<std::string> before = words;
+    for (const auto& [flag, value] : flags) {
+      if (verb->get_option_no_throw(flag) == nullptr || loses(flag, before, step)) continue;
       words.push_back(flag + "=" + value);
       if (flag != "--model") said += " " + flag + " " + shell_argument(value);
     }

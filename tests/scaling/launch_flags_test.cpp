@@ -77,7 +77,7 @@ TEST(LaunchFlags, SayTheJobThatTheArgumentsSay) {
                fmt::format("--devices={}", x * stages * replicas)});
 
           EXPECT_EQ(said.at("--grid"), fmt::format("x={},pipe={},data={}", x, stages, replicas));
-          EXPECT_EQ(said.at("--batch-tokens"), fmt::to_string(batch * 2048));
+          EXPECT_EQ(said.at("--global-batch-size"), fmt::to_string(batch));
           EXPECT_EQ(said.at("--micro-batches"), "12");
           EXPECT_EQ(said.at("--recompute"), "selective");
           EXPECT_EQ(said.at("--zero"), replicas > 1 ? "1" : "0");
@@ -128,6 +128,39 @@ TEST(LaunchFlags, TypedBesidesWin) {
   EXPECT_EQ(said.at("--devices"), "8");
   EXPECT_EQ(said.at("--recompute"), "none");
   EXPECT_EQ(said.at("--system"), "axonn-4d");
+}
+
+// Nor is said what they exclude or leave nothing to do, and the rest follows them.
+TEST(LaunchFlags, WhatIsTypedBesidesIsCountedWith) {
+  const auto said = [](std::vector<std::string> typed) {
+    typed.insert(typed.begin(),
+                 {"project", std::string("--megatron=") + model +
+                                 " --world-size 8 --tensor-model-parallel-size 2 "
+                                 "--micro-batch-size 2 --global-batch-size 64 "
+                                 "--use-distributed-optimizer --grad-reduce-in-bf16 "
+                                 "--recompute-granularity full --recompute-method block"});
+    return flags_of(typed);
+  };
+  EXPECT_EQ(said({}).at("--micro-batches"), "8");
+  for (const char* batch : {"--global-batch-size=128", "--batch-tokens=256k"}) {
+    const Flags flags = said({batch});
+    EXPECT_EQ(flags.contains("--global-batch-size") + flags.contains("--batch-tokens"), 1) << batch;
+    EXPECT_EQ(flags.at("--micro-batches"), "16") << batch;
+  }
+  EXPECT_FALSE(said({"--micro-batch-size=4"}).contains("--micro-batches"));
+  EXPECT_EQ(said({"--grid=x=2,data=8"}).at("--micro-batches"), "4");
+  for (const auto& [typed, idle] :
+       {std::pair{"--recompute=none", "--recompute-layers"},
+        std::pair{"--zero=2", "--grad-precision-data"}, std::pair{"--chunks=2", "--order"}}) {
+    EXPECT_TRUE(said({}).contains(idle) && !said({typed}).contains(idle)) << typed;
+  }
+  EXPECT_THAT(refusal<std::exception>([&] { said({"--devices=16,32"}); }),
+              HasSubstr("--devices 16,32 is not one: give one number of --devices"));
+  CLI::App app;  // of a verb that needs no devices
+  QuestionFlags flags;
+  add_model_flags(*app.add_subcommand("show", ""), flags);
+  const std::string words = std::string("--megatron=") + model + " --use-distributed-optimizer";
+  EXPECT_THAT(with_launch_flags(app, {"show", words}), ::testing::Contains("--zero=1"));
 }
 
 // Recompute of some layers or of one function, and stages of other lengths at the ends.
