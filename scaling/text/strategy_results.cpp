@@ -137,6 +137,12 @@ std::string write_strategies(const StrategyFinding& finding, const std::string& 
     return fmt::format("{0}/table.txt and {0}/answer.json are written", folder);
   }
   write_own_file(folder + "/influence.csv", influence_csv(*finding.influences));
+  if (!(finding.influences->whole.variance > 0.0)) {
+    return fmt::format(
+        "{0}/table.txt, {0}/answer.json and {0}/influence.csv are written, and no "
+        "picture: all strategies do alike, or none can run",
+        folder);
+  }
   const Point& pattern = finding.question.pattern;
   return draw_influence(folder,
                         finding.question.title.empty()

@@ -199,6 +199,9 @@ class Enumeration {
         extents(choices, 0, count);
       }
     }
+    // A list of data says which grids are wanted; that it leaves none is said.
+    if (found_.strategies == 0 && unwanted_ > 0)
+      refuse(-1, unwanted_, [&] { return unwanted_why_; });
   }
 
   Enumerated result() && {
@@ -234,7 +237,14 @@ class Enumeration {
 
   void grid(Choices choices, std::int64_t data) {
     const Numbers& wanted = lists_.extents[at(Axis::data)];
-    if (!wanted.empty() && std::ranges::find(wanted, data) == wanted.end()) return;
+    if (!wanted.empty() && std::ranges::find(wanted, data) == wanted.end()) {
+      unwanted_ += micro_batches_stated();
+      if (!unwanted_why_.empty()) return;
+      unwanted_why_ = "the other axes leave data = " + std::to_string(data) + " of " +
+                      std::to_string(lists_.devices[choices.devices]) + " devices, not " +
+                      std::to_string(wanted.front());
+      return;
+    }
     const ProcessGrid grid = lists_.grid(choices);
     StepOptions options = lists_.combinations[choices.options];
     const Misfit of_model = find_misfit(model_, grid, options.chunks);
@@ -296,6 +306,8 @@ class Enumeration {
   const Model& model_;
   const StrategyLists& lists_;
   std::map<int, Refusal> refused_;  // by misfit; before them the devices
+  std::int64_t unwanted_ = 0;       // strategies of another data than is asked for
+  std::string unwanted_why_;        // of the first of them
   Enumerated found_;
 };
 

@@ -86,6 +86,11 @@ refused "million strategies that fit" "${point[@]}" --micro-batch-size 1-1000 --
 refused "--grids-by cannot take effect: --grid says" "${point[@]}" --grid 2x2x2x2 --grids-by sc24-model
 refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
 
+# A grid of other devices is a rule, too, and nothing to draw.
+run 1 search "${point[@]}" --grid x=2,z=2,data=2 --zero 0,1 --influence --output "$folder/none"
+says "the other axes leave data = 4 of 16 devices, not 2"
+says "no picture"
+
 # With a grid nothing is left open that is not said: the search of a grid is its projection.
 grid=(--platform frontier --model gpt-5b --batch-tokens 131072 --grid 2x2x2x2)
 seconds=$("$fourfold" project "${grid[@]}" 2>/dev/null | grep -oE '[0-9.]+ s per batch' | head -n 1)
