@@ -61,12 +61,13 @@ SearchResult candidates_of_grid(const Question& question, const Platform& platfo
   if (result.feasible.empty() && !result.closest) refuse(first);
   if (result.feasible.empty()) {
     const Bytes least = result.closest->estimate.memory.peak;
-    throw DoesNotFit(
+    throw NeedsMore(
         fmt::format("{} on grid {} needs at least {:.1f} GB per device, but {} leaves {:.1f} GB of "
                     "{:.4g} GB{}{}",
                     question.model.name, grid.str(), least.value / 1e9, platform.name,
                     memory_limit(platform).value / 1e9, platform.processor.memory.value / 1e9,
-                    words_of_bucket(question.options), words_of_risk(question, least, platform)));
+                    words_of_bucket(question.options), words_of_risk(question, least, platform)),
+        least);
   }
   return result;
 }
@@ -81,15 +82,18 @@ void keep_best_of_grids(std::vector<Candidate>& candidates) {
   });
 }
 
-// Why the order takes none of the lengths of a pipeline that are asked about, whatever the
-// micro-batches; empty if it takes one.
+// Why no order takes any of the lengths of a pipeline that are asked about, whatever the
+// micro-batches; empty if one takes one.
 std::string why_no_order(const Question& question) {
   std::string why;
-  for (std::int64_t stages : question.stages) {
-    StepOptions options = question.options;
-    options.micro_batches = stages;  // a multiple of the stages, as the interleaved order asks
-    why = order_misfit(options, stages);
-    if (why.empty()) break;
+  std::vector<StepOptions> choices = question.variants;
+  if (choices.empty()) choices.push_back(question.options);
+  for (StepOptions& options : choices) {
+    for (std::int64_t stages : question.stages) {
+      options.micro_batches = stages;  // a multiple of the stages, as the interleaved order asks
+      why = order_misfit(options, stages);
+      if (why.empty()) return "";
+    }
   }
   return why;
 }
@@ -166,12 +170,29 @@ SearchResult searched(const Question& question, const Platform& platform,
 
 }  // namespace
 
-std::optional<Seconds> least_seconds(const Question& question, const Platform& platform,
-                                     Seconds most, const std::vector<StepOptions>& known,
-                                     const ProgressWatch& watch) {
-  const SearchResult result = searched(question, platform, most, known, watch);
-  if (result.feasible.empty()) return std::nullopt;
-  return result.feasible.front().estimate.outcome.total;
+std::string of_all_choices(const Question& question) {
+  if (!question.system) return "";
+  return fmt::format("; none of {} choices of the system's options fits", question.variants.size());
+}
+
+SearchResult fastest_candidate(const Question& question, const Platform& platform, Seconds most,
+                               const std::vector<StepOptions>& known, const ProgressWatch& watch) {
+  return searched(question, platform, most, known, watch);
+}
+
+void refuse_all(const Question& question, const Platform& platform, const SearchResult& all,
+                const ProgressWatch& watch) {
+  std::set<std::int64_t> counts;  // of micro-batches that would fit
+  Question one = question;
+  for (const StepOptions& options : question.variants) {
+    if (!question.micro_batches) break;
+    one.options = options;
+    for (const Candidate& other : searched(one, platform, std::nullopt, {}, watch).feasible) {
+      counts.insert(other.micro_batches);
+    }
+  }
+  one.options = question.variants.front();
+  throw DoesNotFit(why_nothing_fits(one, platform, all, counts) + of_all_choices(question));
 }
 
 SearchResult candidates(const Question& question, const Platform& platform,

@@ -14,7 +14,7 @@
 namespace fourfold::inline scaling::inline find {
 namespace {
 
-Seconds least(const SearchResult& search) {
+Seconds least_of(const SearchResult& search) {
   return search.feasible.front().estimate.outcome.total;
 }
 
@@ -46,10 +46,18 @@ std::vector<StepOptions> akin(const std::vector<StepOptions>& variants, std::siz
   return found;
 }
 
-// The first variant of which nothing is faster; none where none fits.
-std::optional<StepOptions> fastest(const Question& question, const Platform& platform,
-                                   const ProgressWatch& watch) {
+void add(SearchResult& all, SearchResult one) {
+  all.tried += one.tried;
+  for (const auto& [why, count] : one.rejected) all.rejected[why] += count;
+  const auto need = [](const SearchResult& of) { return of.closest->estimate.memory.peak; };
+  if (one.closest && (!all.closest || need(one) < need(all))) all.closest = std::move(one.closest);
+}
+
+// The first variant of which nothing is faster. Where none fits it says why.
+StepOptions fastest(const Question& question, const Platform& platform,
+                    const ProgressWatch& watch) {
   std::optional<StepOptions> best;
+  SearchResult all;
   Seconds least{std::numeric_limits<double>::infinity()};
   Question one = question;
   for (std::size_t i = 0; i < question.variants.size(); ++i) {
@@ -58,13 +66,15 @@ std::optional<StepOptions> fastest(const Question& question, const Platform& pla
       watch(activity,
             (static_cast<double>(i) + part) / static_cast<double>(question.variants.size()));
     };
-    if (const std::optional<Seconds> found =
-            least_seconds(one, platform, least, akin(question.variants, i), hear)) {
+    SearchResult found = fastest_candidate(one, platform, least, akin(question.variants, i), hear);
+    if (!found.feasible.empty()) {
       best = one.options;
-      least = *found;
+      least = least_of(found);
     }
+    if (!best) add(all, std::move(found));
   }
-  return best;
+  if (!best) refuse_all(question, platform, all, watch);
+  return *best;
 }
 
 // With the question's own risk.
@@ -75,23 +85,21 @@ Settled settled_at_risk(const Question& question, const Platform& platform,
     best.search = candidates(question, platform, watch);
     return best;
   }
-  const bool quick = bounded(question, platform);
-  if (quick) {
+  if (bounded(question, platform)) {
     const auto choices = static_cast<double>(question.variants.size());
     const double all = choices + last_search(question);
     const auto hear = [&](const std::string& activity, double part) {
       watch(activity, choices * part / all);
     };
-    if (const std::optional<StepOptions> found = fastest(question, platform, hear)) {
-      best.question.options = *found;
-      best.search =
-          candidates(best.question, platform, [&](const std::string& activity, double part) {
-            watch(activity, (choices + (all - choices) * part) / all);
-          });
-      return best;
-    }
+    best.question.options = fastest(question, platform, hear);
+    best.search =
+        candidates(best.question, platform, [&](const std::string& activity, double part) {
+          watch(activity, (choices + (all - choices) * part) / all);
+        });
+    return best;
   }
   std::string why, no_room;
+  std::optional<Bytes> need;  // of those that do not fit a grid, the least
   double done = 0.0;
   for (const StepOptions& options : question.variants) {
     Question one = question;
@@ -101,12 +109,16 @@ Settled settled_at_risk(const Question& question, const Platform& platform,
     };
     try {
       SearchResult search = candidates(one, platform, hear);
-      if (best.search.feasible.empty() || least(search) < least(best.search)) {
+      if (best.search.feasible.empty() || least_of(search) < least_of(best.search)) {
         best = {std::move(one), std::move(search)};
+      }
+    } catch (const NeedsMore& error) {
+      if (!need || error.least < *need) {
+        need = error.least;
+        no_room = error.what();
       }
     } catch (const DoesNotFit& error) {
       if (no_room.empty()) no_room = error.what();
-      if (quick) break;  // nothing fits with any of them: the first says why
     } catch (const FindingFailed& error) {
       if (why.empty()) why = error.what();
     }
@@ -114,10 +126,7 @@ Settled settled_at_risk(const Question& question, const Platform& platform,
   }
   if (best.search.feasible.empty()) {
     const std::string& reason = no_room.empty() ? why : no_room;
-    if (question.system) {
-      throw DoesNotFit(fmt::format("{}; none of {} choices of the system's options fits", reason,
-                                   question.variants.size()));
-    }
+    if (question.system) throw DoesNotFit(reason + of_all_choices(question));
     if (no_room.empty()) throw FindingFailed(reason);
     throw DoesNotFit(reason);
   }

@@ -16,6 +16,7 @@ questions=(
   "project --platform torus --model gpt-20b --grid 4x1x4x1 --sequence 16384 --recompute full --micro-batches 2"
   "search --platform torus --model gpt-5b --devices 8 --grid x=1,2 --recompute none --zero 0,1 --micro-batches 1"
   "project --platform torus --model gpt-10b --grid 2x1x1x4 --micro-batches 1 --system deepspeed-3d"
+  "project --platform torus --model gpt-20b --devices 8 --system megatron-core"
   "advise --platform torus --model gpt-20b --devices 4,8 --zero 0 --tokens 1T"
 )
 printed=0 some_layers=0
@@ -28,6 +29,8 @@ for question in "${questions[@]}"; do
   [ "${words[0]}" = search ] || [ "$(head -n 1 "$folder/said" | cut -c 1-10)" = "fourfold: " ] ||
     fail "the sentence is not the first line"
   says "if it fitted"
+  # What comes nearest needs what the sentence says, whichever options it has.
+  [[ ! $(head -n 1 "$folder/said") =~ needs\ (at\ least\ )?([0-9.]+\ GB) ]] || says "Memory per device ${BASH_REMATCH[2]}"
   ! grep -E '(^|[^0-9])1 micro-batches' "$folder/said" || fail "one is said as several"
   says "moment of the peak"
   status=0
