@@ -14,6 +14,7 @@
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/cli/question_flags.hpp"
+#include "scaling/find/idle_flags.hpp"
 #include "scaling/text/order_drawing.hpp"
 #include "scaling/words/output.hpp"
 #include "schedule/fold/print.hpp"
@@ -28,7 +29,8 @@ namespace fourfold::inline scaling::inline cli {
 namespace {
 
 // The operations as people read them, by section, with what the step was made of.
-std::string program_json(const Model& model, const StepOptions& options) {
+std::string program_json(const Model& model, const StepOptions& options,
+                         const std::vector<std::string>& idle) {
   std::istringstream text(print_program(model, options));
   nlohmann::json sections = nlohmann::json::array();
   for (std::string line; std::getline(text, line);) {
@@ -41,8 +43,10 @@ std::string program_json(const Model& model, const StepOptions& options) {
       sections.back()["operations"].push_back(line.substr(line.find_first_not_of(' ')));
     }
   }
-  const nlohmann::json object{
-      {"model", json_of(model)}, {"options", json_of(options)}, {"sections", sections}};
+  const nlohmann::json object{{"model", json_of(model)},
+                              {"options", json_of(options)},
+                              {"sections", sections},
+                              {"without_effect", idle}};
   return object.dump() + '\n';
 }
 
@@ -171,7 +175,9 @@ void add_show_verb(CLI::App& app, Action& action) {
       say_what_is_not_said(flags->model);
       const Model model = model_of(*flags);
       const StepOptions options = options_of(*flags);
-      print(*json ? program_json(model, options) : print_program(model, options));
+      const std::vector<std::string> idle = idle_flags(model, options, flags->options);
+      print(*json ? program_json(model, options, idle)
+                  : print_program(model, options) + idle_text(idle, "program"));
       return 0;
     };
   });

@@ -100,7 +100,7 @@ VERBS = [
                  "--fidelity": "estimated"}, ["--systems", "--devices", "--grid", *OF_A_STEP]),
     ("advise", {**POINT, **FEWER, "--devices": "4,8", "--tokens": "1B", "--fidelity": "estimated"},
      ["--devices", "--stages"]),
-    ("show", {"--model": "gpt2-124m"}, OF_A_STEP),
+    ("show", {"--model": "gpt2-124m"}, None),
     ("show order", {"--stages": "4", "--micro-batches": "8", "--times": "1,2,1"},
      [*OF_A_STEP, "--micro-batches"]),
     ("collectives", {"--platform": "dragonfly", "--devices": "8"}, ["--devices"]),
