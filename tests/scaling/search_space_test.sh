@@ -58,7 +58,7 @@ drawn = ["--zero 0,1,3", "--precision fp32,bf16", "--recompute none,selective", 
          "--scale network=0.5", "--scale devices=0.81234567", "--collective hierarchical", "--library cray-mpich",
          "--memory-risk 0.7", "--software megatron-core"]
 grids = ["--devices 16 --stages 1,2", "--devices 8 --grid x=2,4,pipe=2", "--devices 12 --grid z=all"]
-for _ in range(24):
+for _ in range(14):
     more = {one.split()[0]: one for one in draw.sample(drawn, 5)} | {"--weight-gather": "--weight-gather keep,per-pass"}
     words = " ".join(["--platform frontier --model tinyllama-1.1b --sequence 1024 --global-batch-size 96",
                       draw.choice(grids), *more.values()])

@@ -30,7 +30,7 @@ for question in "${questions[@]}"; do
     fail "the sentence is not the first line"
   says "if it fitted"
   # What comes nearest needs what the sentence says, whichever options it has.
-  [[ ! $(head -n 1 "$folder/said") =~ needs\ (at\ least\ )?([0-9.]+\ GB) ]] || says "Memory per device ${BASH_REMATCH[2]}"
+  [[ ! "$question $(head -n 1 "$folder/said")" =~ ^project.*needs\ (at\ least\ )?([0-9.]+\ GB) ]] || says "Memory per device ${BASH_REMATCH[2]}"
   ! grep -E '(^|[^0-9])1 micro-batches' "$folder/said" || fail "one is said as several"
   says "moment of the peak"
   status=0
