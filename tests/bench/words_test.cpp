@@ -52,8 +52,11 @@ class Asked {
   Asked(Verb verb, std::string name) : verb_(std::move(verb)), name_(std::move(name)) {}
 
   void add(const std::vector<std::string>& words) {
-    text_ += fmt::format("{} {}\n  {}", name_, fmt::join(words, " "), said(verb_, name_, words));
-    if (text_.back() != '\n') text_ += '\n';
+    std::string answer = said(verb_, name_, words);
+    if (!answer.ends_with('\n')) answer += '\n';
+    const bool one_line = answer.find('\n') + 1 == answer.size();
+    text_ +=
+        fmt::format("{} {}{}{}", name_, fmt::join(words, " "), one_line ? ": " : "\n  ", answer);
   }
   // Words as they are typed, with blanks between.
   void add_line(const std::string& line) {
