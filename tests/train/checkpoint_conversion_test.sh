@@ -127,6 +127,7 @@ while IFS='|' read -r words sentence; do
   refused "$sentence" $words
 done <<REFUSALS
 $here gpt2/given-1 gpt2/ours-1|holds checkpoints already
+$here gpt2/given-1 gpt2/run-1x2x1x1|gpt2/run-1x2x1x1/checkpoints holds checkpoints already
 $there gpt2/ours-1 gpt2/given-1|is not empty
 $here nowhere there|cannot read nowhere/config.json
 $here lacking there|cannot read lacking/model-00002-of-00003.safetensors

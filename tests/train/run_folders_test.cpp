@@ -120,6 +120,9 @@ TEST_F(RunFolders, OfAnEarlierRunAreLeftAsTheyAre) {
             "logged/log.jsonl is the log of an earlier run; give another --folder, or remove it");
   EXPECT_EQ(said(settings_in("notes")),
             "notes/log.jsonl is there already and is no log of a run; give another --folder");
+  EXPECT_EQ(said(settings_in("run/checkpoints")),
+            "run/checkpoints holds checkpoints itself, so that it can be no run's folder; give "
+            "another --folder");
   for (const char* fit : {"empty", "new"}) EXPECT_EQ(said(settings_in(fit)), "") << fit;
   TrainSettings elsewhere = settings_in("new");
   elsewhere.log = "logged/log.jsonl";
@@ -159,7 +162,9 @@ TEST_F(RunFolders, HoldTheCheckpointThatAPathMeans) {
 
   EXPECT_EQ(checkpoint_meant("run"), inner);
   EXPECT_EQ(checkpoint_meant(inner), inner);
-  EXPECT_EQ(checkpoint_meant("both"), "both");  // which holds one itself
+  EXPECT_EQ(refusal([] { checkpoint_meant("both"); }),
+            "both holds checkpoints, and so does both/checkpoints; name both/checkpoints, or one "
+            "of the .json in both");
   EXPECT_EQ(checkpoint_meant("empty"), "empty");
   EXPECT_EQ(checkpoint_meant("nowhere"), "nowhere");
   EXPECT_EQ(checkpoint_meant("nowhere.safetensors"), "nowhere.safetensors");

@@ -30,6 +30,7 @@
 #include "support/exit_status.hpp"
 #include "support/flag_checks.hpp"
 #include "support/help_format.hpp"
+#include "support/owned_folder.hpp"
 #include "support/refused_words.hpp"
 #include "support/shell_word.hpp"
 #include "support/standard_streams.hpp"
@@ -103,8 +104,10 @@ EndWords end_words_in(const std::string& folder, const ForeignCheckpoint& foreig
 }
 
 int import_from(const ConvertFlags& flags) {
-  if (!finished_checkpoints(flags.to).empty()) {
-    throw std::runtime_error(flags.to + " holds checkpoints already; give another folder");
+  refuse_in_use(flags.to);
+  for (const std::string& folder : {flags.to, flags.to + "/checkpoints"}) {
+    if (finished_checkpoints(folder).empty()) continue;
+    throw std::runtime_error(folder + " holds checkpoints already; give another folder");
   }
   auto [foreign, matrices] = read_foreign(flags.from);
   shorten(foreign.model, flags);

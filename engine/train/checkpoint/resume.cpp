@@ -78,7 +78,10 @@ std::string length_words(const nlohmann::json& typed) {
 std::string checkpoint_meant(const std::string& path) {
   if (files::is_directory(path)) {
     const std::string inner = (files::path(path) / "checkpoints").string();
-    return finished_checkpoints(path).empty() && files::is_directory(inner) ? inner : path;
+    if (finished_checkpoints(path).empty()) return files::is_directory(inner) ? inner : path;
+    if (finished_checkpoints(inner).empty()) return path;
+    throw std::runtime_error(fmt::format(
+        "{0} holds checkpoints, and so does {1}; name {1}, or one of the .json in {0}", path, inner));
   }
   if (!path.ends_with(".safetensors") || !files::exists(path)) return path;
   const std::string folder = files::absolute(path).parent_path().string();

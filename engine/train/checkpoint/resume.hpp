@@ -17,7 +17,8 @@ namespace fourfold::inline engine::inline train::inline checkpoint {
 
 // The checkpoint, or the folder of them, that people mean by a path: a run's folder stands for its
 // checkpoints, the .safetensors file for the .json beside it that speaks of it. Throws
-// std::runtime_error if no .json does. Not collective.
+// std::runtime_error if no .json does, or if both the folder and a run's within it hold some. Not
+// collective.
 std::string checkpoint_meant(const std::string& path);
 
 // The folder itself, or the one that a checkpoint lies in.

@@ -86,9 +86,13 @@ void refuse_unmakeable(const std::string& folder) {
 
 void refuse_earlier_run(const TrainSettings& settings) {
   refuse_in_use(settings.folder);
-  const std::string checkpoints = settings.folder + "/checkpoints";
   if (goes_on_in_its_folder(settings)) return;
-  if (!finished_checkpoints(checkpoints).empty()) {
+  if (!finished_checkpoints(settings.folder).empty()) {
+    throw std::runtime_error(settings.folder +
+                             " holds checkpoints itself, so that it can be no run's folder; give "
+                             "another --folder");
+  }
+  if (!finished_checkpoints(settings.folder + "/checkpoints").empty()) {
     throw std::runtime_error(
         fmt::format("{0} holds an earlier run; go on with that by --resume {0}, or give another "
                     "--folder",

@@ -23,7 +23,8 @@ void refuse_unmakeable(const std::string& folder);
 
 // Throws std::runtime_error with a sentence if the folder, or the log, is another run's that goes
 // on now, or holds an earlier run that is not the one to be resumed: its log would tell of two
-// runs, its checkpoints would be removed as older ones. Not collective.
+// runs, its checkpoints would be removed as older ones. Likewise where the folder itself holds
+// checkpoints, as an import leaves them: its path would mean those. Not collective.
 void refuse_earlier_run(const TrainSettings& settings);
 
 // Throws std::runtime_error with a sentence if --trace names what is no trace, or what the run
