@@ -22,7 +22,7 @@ set tics nomirror
 set format x '%.0f'
 set format y2 '%g'
 # Room for the dashed line and its label, which are not to lie on the frame.
-top = more(LOSS_max, ENTROPY_mean)
+top = more(LOSS_max, ENTROPY_max)
 set yrange [0:1.08 * top]
 set link y2 via y / log(2) inverse y * log(2)
 set y2tics 1
@@ -30,8 +30,11 @@ set ytics 1
 # Steps are whole numbers, in the shortest of runs, too.
 if (STEP_max - STEP_min < 10) { set xtics 1 }
 if (STEP_max == STEP_min) { set xrange [STEP_min - 1:STEP_max + 1] }
-set label 1 sprintf('guessing by frequency: %.2f nats', ENTROPY_mean) \
-  at graph 0.985, first ENTROPY_mean right offset 0, 0.6 tc rgb '#555555'
+# A run that went on with other data has another entropy: the label is that of the last.
+last = 0
+stats csv using (last = column('unigram_nats'), 0) nooutput
+set label 1 sprintf('guessing by frequency: %.2f nats', last) \
+  at graph 0.985, first last right offset 0, 0.6 tc rgb '#555555'
 
 # Where runs went on from a checkpoint.
 resumes = 0
@@ -45,5 +48,5 @@ do for [picture in pictures] {
     lc rgb '#8CC4E8' title 'training', \
     csv using (column('step')):(column('validation_loss')) with linespoints lw 2.5 pt 7 ps 0.9 \
     lc rgb '#000000' title 'validation', \
-    [STEP_min:STEP_max] ENTROPY_mean with lines dashtype 2 lw 1.5 lc rgb '#555555' notitle
+    csv using (column('step')):(column('unigram_nats')) with lines dashtype 2 lw 1.5 lc rgb '#555555' notitle
 }

@@ -18,7 +18,7 @@ namespace fourfold::inline scaling::inline study {
 namespace {
 
 struct Losses {
-  std::string training, validation;
+  std::string training, validation, entropy;
   bool resumed = false;  // a run went on from this step
 };
 
@@ -32,9 +32,10 @@ std::string model_text(const nlohmann::json& run) {
 
 // A log that is read line by line.
 struct Reader {
-  std::map<std::int64_t, Losses> steps;
+  std::map<std::int64_t, Losses> steps, earlier;  // earlier: of the table that there was
   LossTable table;
   std::string entropy;
+  std::int64_t resumed_after = 0;  // by the run whose lines are read
 
   // Of the table of an earlier log; rows that are none are passed over.
   void take_row(const std::string& row) {
@@ -50,7 +51,7 @@ struct Reader {
     const char* const end = cells[0].data() + cells[0].size();
     const auto read = std::from_chars(cells[0].data(), end, step);
     if (cells.size() != 5 || read.ec != std::errc() || read.ptr != end) return;
-    steps[step] = {cells[1], cells[2], cells[4] == "1"};
+    earlier[step] = {cells[1], cells[2], cells[3], cells[4] == "1"};
   }
   // Throws a std::exception where a line is damaged.
   void take(const nlohmann::json& entry) {
@@ -60,6 +61,7 @@ struct Reader {
     if (kind == "rewind") return forget_after(step_of(entry));
     if (kind != "step" && !validated) return;
     Losses& losses = steps[step_of(entry)];
+    losses.entropy = entropy;
     const nlohmann::json& loss = entry.at("loss");  // null where there is none
     if (loss.is_number()) (validated ? losses.validation : losses.training) = loss.dump();
   }
@@ -72,11 +74,25 @@ struct Reader {
         object.has("resumed_after_step") ? object.integer("resumed_after_step") : 0;
     std::string model = model_text(run), data = run.at("data"), word = run.at("word");
     entropy = run.at("unigram_nats").dump();
+    if (knows_steps_to(before)) steps = earlier;
+    resumed_after = before;
     forget_after(before);
-    if (before > 0) steps[before].resumed = true;
+    if (before > 0) {
+      Losses& resumed = steps[before];
+      resumed.resumed = true;
+      if (resumed.entropy.empty()) resumed.entropy = entropy;
+    }
     table.model = std::move(model);
     table.data = std::move(data);
     table.word = std::move(word);
+  }
+  // Whether the earlier table was made after the log's last run, perhaps of a run with another log
+  // since then: not where that run was killed before a table was made of it.
+  bool knows_steps_to(std::int64_t step) const {
+    const auto resumed = earlier.find(resumed_after);
+    const bool of_last_run =
+        resumed_after == 0 || (resumed != earlier.end() && resumed->second.resumed);
+    return of_last_run && earlier.contains(step);
   }
   void forget_after(std::int64_t step) { steps.erase(steps.upper_bound(step), steps.end()); }
 };
@@ -96,6 +112,7 @@ LossTable loss_table(const std::string& log_path, const std::string& earlier) {
   Reader reader;
   std::istringstream rows(earlier);
   for (std::string row; std::getline(rows, row);) reader.take_row(row);
+  reader.steps = reader.earlier;
   std::vector<std::int64_t> left_out;
   for (const TextLine& line : read_lines(log_path, "the log")) {
     try {
@@ -113,7 +130,7 @@ LossTable loss_table(const std::string& log_path, const std::string& earlier) {
   table.csv = loss_columns;
   for (const auto& [step, losses] : reader.steps) {
     table.csv += fmt::format("{},{},{},{},{}\n", step, losses.training, losses.validation,
-                             reader.entropy, losses.resumed ? 1 : 0);
+                             losses.entropy, losses.resumed ? 1 : 0);
   }
   return table;
 }

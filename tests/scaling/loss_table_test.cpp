@@ -53,7 +53,7 @@ TEST_F(LossTables, AreOfTheStepsThatCount) {
                step(3, 2.0) + line("validation", 3, 9.0) + line("other", 7, 1.0) + run(2, 3.75) +
                step(3, nullptr) + step(4, 1.5) + line("end", 4, 0.0));
 
-  EXPECT_EQ(table.csv, loss_columns + std::string("1,4.0,,3.75,0\n2,3.0,3.25,3.75,1\n"
+  EXPECT_EQ(table.csv, loss_columns + std::string("1,4.0,,3.5,0\n2,3.0,3.25,3.5,1\n"
                                                   "3,,,3.75,0\n4,1.5,,3.75,0\n"));
   EXPECT_EQ(table.model, "m, 1.50 million parameters, on grid 1x1x1x2");
   EXPECT_EQ(table.data, "a file");
@@ -75,6 +75,21 @@ TEST_F(LossTables, AreTheSameWhereEachResumeBeginsALogOfItsOwn) {
     EXPECT_EQ(table_of(whole).csv, csv);
   }
   EXPECT_EQ(csv, loss_columns + std::string("1,5.25,,3.5,0\n")) << "a run that began anew";
+}
+
+// The table is newer than what the first log says before its last run, or where that one was killed
+// before there was a table of it, older.
+TEST_F(LossTables, TakeStepsOfAnotherLogBetweenTwoRunsOfTheFirst) {
+  const std::string first = run(0, 3.25) + step(1, 5.5) + step(2, 4.5) + step(3, 3.5);
+  const std::string csv = table_of(first).csv, rest = run(4) + step(5, 1.5);
+  const std::string other = run(2) + step(3, 3.75) + step(4, 2.5), begin = "1,5.5,,3.25,0\n2,4.5,,";
+  const std::string all =
+      loss_columns + begin + "3.25,1\n3,3.75,,3.5,0\n4,2.5,,3.5,1\n5,1.5,,3.5,0\n";
+
+  EXPECT_EQ(table_of(first + rest, table_of(other, csv).csv).csv, all);
+  EXPECT_EQ(table_of(first + other + rest, csv).csv, all);
+  EXPECT_THAT(table_of(first + other + run(3) + step(4, 1.0), csv).csv,
+              HasSubstr("\n3,3.75,,3.5,1\n"));
 }
 
 // Wherever a log is torn, and by whatever, the steps of its other lines are in the curve.
