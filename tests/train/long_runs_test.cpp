@@ -314,13 +314,40 @@ TEST_F(DiskRoom, ThatIsNotThereIsRefusedWithNumbers) {
   mine.folder = "runs/mine";
   const DiskNeed need{.checkpoint_bytes = 400'000'000, .checkpoints = 3, .log_bytes = 1'000'000};
 
-  EXPECT_EQ(refusal([&] { refuse_without_disk(mine, need, 1'201'000'000); }), "");
-  EXPECT_EQ(refusal([&] { refuse_without_disk(mine, need, 1'200'999'999); }),
+  EXPECT_EQ(refusal([&] { refuse_without_disk(mine, need, {1'201'000'000, {}}); }), "");
+  EXPECT_EQ(refusal([&] { refuse_without_disk(mine, need, {1'200'000'000, 1'000'000}); }), "");
+  EXPECT_EQ(refusal([&] {
+              refuse_without_disk(mine, need, {1'200'999'999, {}});
+            }),
             "this run needs 1.2 GB on the disk of runs/mine, 1.2 GB for 3 checkpoints of 400.0 MB "
             "at once, and 1.0 MB for its log, and 1.2 GB are free; make room, keep fewer "
             "(--keep-checkpoints), or give a --folder on another disk");
-  const std::string said = refusal([&] { refuse_without_disk(mine, {9, 3, 1'000}, 999); });
+  const std::string said = refusal([&] { refuse_without_disk(mine, {9, 3, 1'000}, {999, {}}); });
   EXPECT_THAT(said, HasSubstr("make room, take fewer steps (--steps), send the log elsewhere"));
+  EXPECT_THAT(refusal([&] {
+                refuse_without_disk(mine, {9, 3, 1'000}, {26, 1'000});
+              }),
+              HasSubstr("0.0 MB for 3 checkpoints of 0.0 MB at once, and 0.0 MB are free; make "
+                        "room, keep fewer"));
+  mine.log = "/proc/log.jsonl";  // a disk of its own, that has no room
+  EXPECT_EQ(
+      refusal([&] { refuse_without_disk(mine, need, free_room(mine)); }),
+      "this run needs 1.0 MB for its log on the disk of /proc/log.jsonl, and 0.0 MB are free; "
+      "make room, take fewer steps (--steps), or give a --log on another disk");
+  mine.log = "mine.jsonl";
+  EXPECT_EQ(free_room(mine).of_log, std::nullopt);
+}
+
+// Two thousand million steps have a log that no disk here has room for; all but one are done.
+TEST_F(DiskRoom, IsAskedForTheStepsToComeAlone) {
+  const Program program = record_step(settings.model, settings.options, {0, 1});
+  HostMemory memory;
+  const Weights weights(program, settings.grid, world_rank(), memory);
+  settings.length.steps = 2'000'000'000;
+  TrainingState state{settings.model, settings.length.steps - 1, 0, 1, nlohmann::json::object()};
+  settings.resume = Checkpoints(checkpoints_of(settings), 1).write(state, weights);
+
+  EXPECT_EQ(train_model(settings, world).losses.size(), 1U);
 }
 
 }  // namespace

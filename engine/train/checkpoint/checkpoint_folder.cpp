@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -252,12 +253,24 @@ void remove_unfinished(const std::string& folder) {
   }
 }
 
-std::int64_t free_bytes(const std::string& folder) {
-  files::path there = files::absolute(folder);
+std::string there_or_above(const std::string& path) {
+  files::path there = files::absolute(path);
   std::error_code missing;
   while (!files::exists(there, missing) && there.has_relative_path()) there = there.parent_path();
+  return there.string();
+}
+
+bool on_one_disk(const std::string& one, const std::string& other) {
+  struct stat of_one {
+  }, of_other{};
+  return ::stat(there_or_above(one).c_str(), &of_one) != 0 ||
+         ::stat(there_or_above(other).c_str(), &of_other) != 0 || of_one.st_dev == of_other.st_dev;
+}
+
+std::int64_t free_bytes(const std::string& path) {
   struct statvfs space {};
-  if (::statvfs(there.c_str(), &space) != 0) return std::numeric_limits<std::int64_t>::max();
+  if (::statvfs(there_or_above(path).c_str(), &space) != 0)
+    return std::numeric_limits<std::int64_t>::max();
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   return free < 9e18 ? static_cast<std::int64_t>(free) : std::numeric_limits<std::int64_t>::max();
 }

@@ -43,8 +43,12 @@ void commit(const CheckpointFiles& checkpoint, const CheckpointDrafts& drafts,
 // What a killed process has left: drafts of ours, and data that none but a draft of a record speaks
 // of. What bears no mark of ours is somebody else's and stays.
 void remove_unfinished(const std::string& folder);
-// What a file there may still grow by, on the folder's disk or on that of the next one above it.
-std::int64_t free_bytes(const std::string& folder);
+// The path, or what is nearest above it of what is there.
+std::string there_or_above(const std::string& path);
+// Whether both lie on one disk, or would.
+bool on_one_disk(const std::string& one, const std::string& other);
+// What a file there may still grow by, on the path's disk.
+std::int64_t free_bytes(const std::string& path);
 // Removes the oldest checkpoints, but never the newest that is whole, until another one fits; none
 // where that would not do. Returns their records' paths.
 std::vector<std::string> remove_for_room(const std::string& folder,

@@ -80,8 +80,9 @@ std::string checkpoint_meant(const std::string& path) {
     const std::string inner = (files::path(path) / "checkpoints").string();
     if (finished_checkpoints(path).empty()) return files::is_directory(inner) ? inner : path;
     if (finished_checkpoints(inner).empty()) return path;
-    throw std::runtime_error(fmt::format(
-        "{0} holds checkpoints, and so does {1}; name {1}, or one of the .json in {0}", path, inner));
+    throw std::runtime_error(
+        fmt::format("{0} holds checkpoints, and so does {1}; name {1}, or one of the .json in {0}",
+                    path, inner));
   }
   if (!path.ends_with(".safetensors") || !files::exists(path)) return path;
   const std::string folder = files::absolute(path).parent_path().string();

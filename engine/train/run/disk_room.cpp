@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
+#include "engine/train/run/train.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
@@ -33,7 +36,7 @@ std::int64_t written(const TrainSettings& settings, std::int64_t steps_before) {
   return count;
 }
 
-std::string size_text(double bytes) {
+std::string disk_text(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.1f} MB", bytes / 1e6)
                      : fmt::format("{:.1f} GB", bytes / 1e9);
 }
@@ -53,21 +56,41 @@ DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before) 
   need.checkpoints = std::min(keep - there + 1, written(settings, steps_before));
   const std::int64_t steps = std::max<std::int64_t>(0, settings.length.steps - steps_before);
   need.log_bytes = log_bytes_a_step * std::min(steps, many);
+  std::error_code missing;
+  const auto log = std::filesystem::status(log_path(settings), missing);
+  if (exists(log) && !is_regular_file(log)) need.log_bytes = 0;
   return need;
 }
 
-void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free) {
-  if (need.bytes() <= static_cast<double>(free)) return;
+FreeRoom free_room(const TrainSettings& settings) {
+  const std::string log = log_path(settings);
+  FreeRoom free{free_bytes(settings.folder), std::nullopt};
+  if (!on_one_disk(settings.folder, log)) free.of_log = free_bytes(log);
+  return free;
+}
+
+void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need,
+                         const FreeRoom& free) {
+  const auto log_bytes = static_cast<double>(need.log_bytes);
+  if (free.of_log && log_bytes > static_cast<double>(*free.of_log)) {
+    throw std::runtime_error(fmt::format(
+        "this run needs {} for its log on the disk of {}, and {} are free; make room, "
+        "take fewer steps (--steps), or give a --log on another disk",
+        disk_text(log_bytes), log_path(settings), disk_text(static_cast<double>(*free.of_log))));
+  }
+  const double here = free.of_log ? 0.0 : log_bytes, bytes = need.bytes_of_checkpoints() + here;
+  if (bytes <= static_cast<double>(free.of_folder)) return;
   const bool several = need.checkpoints > 1;
-  const bool of_log = static_cast<double>(need.log_bytes) > need.bytes_of_checkpoints();
   throw std::runtime_error(fmt::format(
-      "this run needs {} on the disk of {}, {} for {} of {}{} and {} for its log, and {} are free; "
-      "make room, {}or give a --folder on another disk",
-      size_text(need.bytes()), settings.folder, size_text(need.bytes_of_checkpoints()),
+      "this run needs {} on the disk of {}, {} for {} of {}{}{}, and {} are free; make room, {}or "
+      "give a --folder on another disk",
+      disk_text(bytes), settings.folder, disk_text(need.bytes_of_checkpoints()),
       several ? fmt::format("{} checkpoints", need.checkpoints) : "one checkpoint",
-      size_text(static_cast<double>(need.checkpoint_bytes)), several ? " at once," : "",
-      size_text(static_cast<double>(need.log_bytes)), size_text(static_cast<double>(free)),
-      of_log    ? "take fewer steps (--steps), send the log elsewhere (--log), "
+      disk_text(static_cast<double>(need.checkpoint_bytes)), several ? " at once" : "",
+      here > 0.0 ? fmt::format("{} and {} for its log", several ? "," : "", disk_text(here)) : "",
+      disk_text(static_cast<double>(free.of_folder)),
+      here > need.bytes_of_checkpoints()
+          ? "take fewer steps (--steps), send the log elsewhere (--log), "
       : several ? "keep fewer (--keep-checkpoints), "
                 : ""));
 }

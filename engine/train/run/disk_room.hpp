@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
 #include "engine/train/flags/settings.hpp"
 
@@ -16,17 +16,25 @@ struct DiskNeed {
   double bytes_of_checkpoints() const {
     return static_cast<double>(checkpoints) * static_cast<double>(checkpoint_bytes);
   }
-  double bytes() const { return bytes_of_checkpoints() + static_cast<double>(log_bytes); }
+};
+
+struct FreeRoom {
+  std::int64_t of_folder = 0;
+  std::optional<std::int64_t> of_log;  // where it lies on another disk
 };
 
 // A run that may go back to its beginning saves that, too, unless it goes on from what is saved.
 bool saves_beginning(const TrainSettings& settings);
 
-// Of the steps after so many. What stays (--keep-checkpoints) and the one that is being written are
-// there at once; a run that ends earlier writes fewer.
+// Of the steps after so many; a log that is no plain file takes no room. What stays
+// (--keep-checkpoints) and the one that is being written are there at once; a run that ends earlier
+// writes fewer.
 DiskNeed counted_disk(const TrainSettings& settings, std::int64_t steps_before);
 
-// Throws std::runtime_error with the numbers in a sentence if less than that is free.
-void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, std::int64_t free);
+FreeRoom free_room(const TrainSettings& settings);
+
+// Throws std::runtime_error with the numbers in a sentence if less than that is free, on the disk
+// of the folder or on that of the log.
+void refuse_without_disk(const TrainSettings& settings, const DiskNeed& need, const FreeRoom& free);
 
 }  // namespace fourfold::inline engine::inline train::inline run

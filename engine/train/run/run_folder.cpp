@@ -74,14 +74,13 @@ std::string folder_resumed(const std::string& resume) {
 }
 
 void refuse_unmakeable(const std::string& folder) {
-  files::path there = files::absolute(folder);
+  const std::string there = there_or_above(folder);
   std::error_code missing;
-  while (!files::exists(there, missing) && there.has_relative_path()) there = there.parent_path();
   const bool usable = ::access(there.c_str(), W_OK | X_OK) == 0;
   const int error = !files::is_directory(there, missing) ? ENOTDIR : usable ? 0 : errno;
   if (error == 0) return;
-  throw std::runtime_error(fmt::format("the folder {} cannot be used: {}: {}", folder,
-                                       there.string(), std::strerror(error)));
+  throw std::runtime_error(
+      fmt::format("the folder {} cannot be used: {}: {}", folder, there, std::strerror(error)));
 }
 
 void refuse_earlier_run(const TrainSettings& settings) {

@@ -74,17 +74,17 @@ void refuse_outputs(const TrainSettings& settings, std::int64_t steps_before) {
   refuse_earlier_run(settings);
   const DiskNeed need = counted_disk(settings, steps_before);
   expect_allowed(settings.folder + "/checkpoints", need.checkpoint_bytes);
-  refuse_without_disk(settings, need, free_bytes(settings.folder));
+  refuse_without_disk(settings, need, free_room(settings));
 }
 
-// The first that a run writes, when nothing is left that could refuse it. From here on the folder
-// is this run's, by its first rank.
+// The first that a run writes, when nothing is left that could refuse it but another run that has
+// begun since. From here on the folder is this run's, by its first rank.
 RunLog opened_log(const TrainSettings& settings, std::optional<OwnedFolder>& owned) {
   RunLog log;
   on_first_rank([&] {
     std::filesystem::create_directories(settings.folder);
     owned.emplace(settings.folder);
-    refuse_earlier_run(settings);  // one that has begun since it was looked for
+    refuse_earlier_run(settings);
     if (settings.log.empty()) ::close(open_own_file(log_path(settings), O_WRONLY | O_CREAT));
     log.open(log_path(settings), settings.screen);
   });
@@ -252,7 +252,12 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
     refuse_without_room(counted.peak + counted.on_host, neighbours, available_bytes(),
                         settings.options.offload_bucket);
   });
-  on_first_rank([&] { refuse_outputs(settings, 0); });
+  TrainingState state;
+  state.model = settings.model;
+  state.seed = settings.seed;
+  state.trainer = nlohmann::json::object();
+  if (!settings.resume.empty()) state = read_training_state(settings.resume);
+  on_first_rank([&] { refuse_outputs(settings, state.step); });
   std::optional<Data> opened;
   together([&] {
     opened.emplace(settings.data, settings.model);
@@ -275,12 +280,7 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   world.barrier();
   const std::vector<double> peaks = world.all(fma_peak_flops_per_second());
 
-  TrainingState state;
-  state.model = settings.model;
-  state.seed = settings.seed;
-  state.trainer = nlohmann::json::object();
   if (!settings.resume.empty()) {
-    state = read_training_state(settings.resume);
     together([&] {
       refuse_resume(settings, state);
       refuse_other_words(settings, state, data);
