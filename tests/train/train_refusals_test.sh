@@ -27,9 +27,13 @@ mkdir -p new/checkpoints held
 for taken in text.txt short.txt; do
   refused "$taken is there already and is no trace" "${run[@]}" --trace $taken --data text.txt --steps 5
 done
-for own in log.jsonl loss.csv heartbeats checkpoints/step-00000005.json; do
-  refused "new/$own is a file of the run's own" train --folder new --trace new/$own --steps 5
+for own in log.jsonl loss.csv loss.png heartbeats .in-use checkpoints/step-00000005.json; do
+  for flag in --trace --log; do
+    [[ $flag$own == --loglog.jsonl ]] || refused "new/$own is a file of the run's own; give another $flag" \
+      train --folder new $flag new/$own --steps 5
+  done
 done
+refused "no is the run's folder, or above it" train --folder no/where --log no --steps 5
 refused "l is a file of the run's own" "${run[@]}" --log l --trace l --steps 5
 for trace in trace.json earlier.json; do
   refused "has no effect: this run has 2 steps" "${run[@]}" --trace $trace --trace-step 3 --steps 2

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/train/checkpoint/checkpoint.hpp"
 #include "engine/train/checkpoint/checkpoint_folder.hpp"
@@ -45,6 +47,24 @@ bool is_log(const std::string& path) {
 files::path above(const files::path& path) {
   const files::path folder = (path / "..").lexically_normal();
   return folder.has_filename() ? folder : folder.parent_path();
+}
+
+files::path place(const std::string& path) {
+  std::error_code missing;
+  return files::weakly_canonical(files::absolute(path), missing);
+}
+
+// Whether the path is that folder, or below it.
+bool holds(const files::path& folder, const files::path& path) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+// Whether the run itself writes what is there.
+bool is_own(const files::path& path, const files::path& folder) {
+  const std::string name = path.filename().string();
+  const bool named = name.starts_with("loss.") || name.starts_with('.') || name == "log.jsonl" ||
+                     name == "heartbeats";
+  return (named && path.parent_path() == folder) || holds(folder / "checkpoints", path);
 }
 
 }  // namespace
@@ -109,19 +129,22 @@ void refuse_earlier_run(const TrainSettings& settings) {
                                        settings.log.empty() ? "--folder, or remove it" : "--log"));
 }
 
-void refuse_other_trace(const TrainSettings& settings) {
-  if (settings.trace.empty()) return;
-  const auto place = [](const std::string& path) {
-    std::error_code missing;
-    return files::weakly_canonical(files::absolute(path), missing);
+void refuse_own_files(const TrainSettings& settings) {
+  const files::path folder = place(settings.folder), log = folder / "log.jsonl";
+  const auto refuse = [](const std::string& path, const char* what, const char* flag) {
+    throw std::runtime_error(fmt::format("{} is {}; give another {}", path, what, flag));
   };
-  const files::path trace = place(settings.trace), folder = place(settings.folder);
-  const std::string name = trace.filename().string();
-  const bool own = trace.parent_path() == folder &&
-                   (name.starts_with("loss.") || name.starts_with('.') || name == "log.jsonl" ||
-                    name == "heartbeats" || name == "checkpoints");
-  if (own || trace == place(log_path(settings)) || trace.parent_path() == folder / "checkpoints") {
-    throw std::runtime_error(settings.trace + " is a file of the run's own; give another --trace");
+  for (const auto& [flag, path] :
+       {std::pair("--log", settings.log), std::pair("--trace", settings.trace)}) {
+    if (path.empty()) continue;
+    const files::path there = place(path);
+    if (there == log && path == settings.log) continue;
+    if (holds(there, folder)) refuse(path, "the run's folder, or above it", flag);
+    if (is_own(there, folder)) refuse(path, "a file of the run's own", flag);
+  }
+  if (settings.trace.empty()) return;
+  if (place(settings.trace) == place(log_path(settings))) {
+    refuse(settings.trace, "a file of the run's own", "--trace");
   }
   refuse_no_trace(settings.trace);
 }

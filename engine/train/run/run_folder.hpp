@@ -27,9 +27,9 @@ void refuse_unmakeable(const std::string& folder);
 // checkpoints, as an import leaves them: its path would mean those. Not collective.
 void refuse_earlier_run(const TrainSettings& settings);
 
-// Throws std::runtime_error with a sentence if --trace names what is no trace, or what the run
-// itself writes.
-void refuse_other_trace(const TrainSettings& settings);
+// Throws std::runtime_error with a sentence if --log or --trace names what the run itself writes,
+// or --trace what is no trace.
+void refuse_own_files(const TrainSettings& settings);
 
 // Throws std::runtime_error with a sentence if what is in the folder leads out of it.
 void refuse_links(const std::string& folder);

@@ -65,7 +65,7 @@ void refuse_unwritable_outputs(const TrainSettings& settings) {
                             std::filesystem::path(path).parent_path() == settings.folder;
     if (!to_be_made) refuse_unwritable(path);
   }
-  refuse_other_trace(settings);
+  refuse_own_files(settings);
 }
 
 // Folder, files and room on the disk.
