@@ -153,6 +153,18 @@ TEST_F(Train, APipelineIsTracedAndTimedByChannelOfEachStage) {
   }
 }
 
+// Minutes end a run behind a step that nobody knows before.
+TEST_F(TrainOfReplicas, TheLastStepIsTracedWhereARunHasFewer) {
+  settings.length = {.steps = 0, .minutes = 1e-9};
+  settings.trace = folder.file("trace.json");
+  for (const std::int64_t step : {0, 9}) {
+    settings.trace_step = step;
+    settings.folder += "-traced";
+    train_model(settings, world);
+    EXPECT_EQ(std::ssize(log_of(settings, "trace")), step == 0 ? 1 : 0);
+  }
+}
+
 // Tuned: the resumed run computes with the kernels that the first one chose, whatever is faster
 // now.
 TEST_F(Train, ResumedOnTheSameGridGoesOnBitByBit) {

@@ -10,8 +10,9 @@
 
 namespace fourfold::inline engine::inline train::inline run {
 
-// The step of this run that --trace means, as many having been trained before it. Throws
-// std::runtime_error if the run has not so many.
+// The step of this run that --trace means, as many having been trained before it; by default that
+// is the last where minutes, or a signal, end the run before. Throws std::runtime_error if the run
+// has not so many.
 std::int64_t traced_step(const TrainSettings& settings, std::int64_t steps_before);
 
 // From each rank's spans of that step. Collective.

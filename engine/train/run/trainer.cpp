@@ -98,7 +98,10 @@ void Trainer::read_on() {
 void Trainer::step() {
   worker_.world.note(Doing::training, state_.step + 1);
   const bool traced = !settings_.trace.empty() && walked_ + 1 == traced_step_;
-  if (traced) worker_.world.barrier();  // so that the ranks' clocks start together
+  // By default the last of fewer steps, which may be known of it only when it is over.
+  const bool if_last =
+      !settings_.trace.empty() && settings_.trace_step == 0 && walked_ < traced_step_;
+  if (traced || if_last) worker_.world.barrier();  // so that the ranks' clocks start together
   const double begin = now() - reading_seconds_;
   staged_before_ = worker_.channels.staged_bytes();
   LocalBatch batch = std::move(next_);
@@ -125,7 +128,8 @@ void Trainer::step() {
     said_at_ = trained_.seconds_here;
     log_.say(screen_line(report));
   }
-  if (traced) write_trace(executed.spans);
+  const bool is_last = outcome_.stopped || done() >= 1.0;
+  if (traced || (if_last && is_last)) write_trace(executed.spans);
   if (bad) answer_to(numbers);
 }
 
@@ -394,9 +398,9 @@ void Trainer::record_end(RunEnd end) {
 }
 
 void Trainer::finish() {
-  if (!settings_.trace.empty() && walked_ < traced_step_) {
-    log_.say(
-        fmt::format("no trace: the run ended before its step {} (--trace-step)", traced_step_));
+  if (!settings_.trace.empty() && walked_ < settings_.trace_step && worker_.world.rank() == 0) {
+    remark(fmt::format("there is no {}: the run ended before its step {} (--trace-step)",
+                       settings_.trace, settings_.trace_step));
   }
   if (outcome_.stopped) {
     log_.say(fmt::format("asked to stop: step {} is finished", state_.step));
