@@ -1,5 +1,6 @@
 // The command line of training: which number each flag sets, what it is by default, which values
 // and which company are refused, which flags change nothing, and which are projected only.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@
 namespace fourfold::tests {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 using Flags = OneRank;
@@ -228,14 +230,24 @@ TEST_F(Flags, TheFifthStepIsTracedOrTheLast) {
   EXPECT_THROW(traced_step(settings, 18), std::runtime_error);
 }
 
-// What is said about flags beside each other.
-std::string said(const Words& words) {
-  return said_of(words, [](const Parsed& parsed) { refuse_without_effect(parsed.app); });
+// What is said about flags beside each other, and beside those of the run that is resumed.
+std::string said(const Words& words, const Words& before = {}) {
+  const nlohmann::json kept = typed_flags(Parsed(before).app);
+  return said_of(words, [&](const Parsed& now) {
+    refuse_without_effect(now.app, Parsed(words_with(words, now.app, kept)).app);
+  });
+}
+
+// The rows' words but for the one of the flag: those of an earlier run, where it may hand them on.
+std::string said_when_resumed(Words before, const std::string& flag) {
+  const auto typed = std::ranges::find_if(before, [&](auto& w) { return w.starts_with(flag); });
+  const Words now{*typed};
+  before.erase(typed);
+  return typed_flags(Parsed(before).app).size() == before.size() ? said(now, before) : "of one run";
 }
 
 TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
-  const std::string no_text = " has no effect with --tokens 0: no text is drawn";
-  const std::vector<std::pair<std::string, std::string>> refused{
+  std::vector<std::pair<std::string, std::string>> refused{
       {"--resume=r --start-from=s",
        "--start-from has no effect beside --resume, which goes on with weights and all else"},
       {"--trace-step=3", "--trace-step has no effect without --trace FILE"},
@@ -259,16 +271,9 @@ TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
        "--decay-part has no effect without --learning-rate-decay wsd"},
       {"--learning-rate-decay=constant --last-learning-rate=0.5",
        "--last-learning-rate has no effect with --learning-rate-decay constant"},
-      {"--tokens=0 --prompt=p", "--prompt" + no_text},
-      {"--tokens=0 --texts=1", "--texts" + no_text},
-      {"--tokens=0 --temperature=1", "--temperature" + no_text},
-      {"--tokens=0 --top-k=3", "--top-k" + no_text},
       {"--temperature=0 --top-k=3", "--top-k has no effect with --temperature 0"},
-      {"--tokens=0 --top-p=0.5", "--top-p" + no_text},
       {"--temperature=0 --top-p=0.5", "--top-p has no effect with --temperature 0"},
       {"--temperature=0.0 --top-k=3", "--top-k has no effect with --temperature 0"},
-      {"--tokens=0 --sample-seed=3", "--sample-seed" + no_text},
-      {"--tokens=0 --sample-every=3", "--sample-every" + no_text},
       {"--temperature=0 --sample-seed=3", "--sample-seed has no effect with --temperature 0"},
       {"--overlap=oar,recompute", "--overlap recompute has no effect without --recompute full"},
       {"--overlap=recompute --recompute=none",
@@ -276,7 +281,17 @@ TEST_F(Effects, AFlagWithoutAnyIsRefusedWithTheReason) {
       {"--offload-activations=on", "--offload-activations has no effect without --recompute full"},
       {"--offload-activations=on --recompute=mlp",
        "--offload-activations has no effect without --recompute full"}};
-  for (const auto& [words, sentence] : refused) EXPECT_EQ(said(words_of(words)), sentence);
+  for (const char* of_text : {"--prompt", "--texts", "--temperature", "--top-k", "--top-p",
+                              "--sample-seed", "--sample-every"}) {
+    refused.emplace_back(fmt::format("--tokens=0 {}=1", of_text),
+                         of_text + std::string(" has no effect with --tokens 0: no text is drawn"));
+  }
+  for (const auto& [words, sentence] : refused) {
+    EXPECT_EQ(said(words_of(words)), sentence);
+    EXPECT_THAT(said_when_resumed(words_of(words), sentence.substr(0, sentence.find(' '))),
+                AnyOf(sentence, "of one run"));
+  }
+  EXPECT_EQ(said({"--tokens=0"}, {"--prompt=p"}), "accepted");  // not typed now
 }
 
 TEST_F(Effects, AFlagWithOneIsTaken) {
@@ -284,15 +299,16 @@ TEST_F(Effects, AFlagWithOneIsTaken) {
   for (const Words& words : rows_of(R"(
         --resume=r | --start-from=s | --trace=t --trace-step=3 | --validation-data=v
         --held-out=0.2 | --json | --print-every=2 | --goldfish-k=4 --goldfish-h=5
-        --resume=r --goldfish-h=5 | --precision=bf16 --grad-precision-z=bf16
+        --precision=bf16 --grad-precision-z=bf16
         --precision=bf16 --grad-precision-data=bf16
-        --precision=bf16 --zero=1 --grad-precision-data=bf16 | --resume=r --grad-precision-z=bf16
-        --learning-rate-decay=wsd --decay-part=0.5 | --resume=r --decay-part=0.5
+        --precision=bf16 --zero=1 --grad-precision-data=bf16
+        --learning-rate-decay=wsd --decay-part=0.5
         --learning-rate-decay=linear --last-learning-rate=0.5 | --tokens=9 --prompt=p --texts=1
         --tokens=0 --validate-every=3 | --temperature=0 --texts=2
         --temperature=0.5 --sample-seed=3 | --overlap=oar,oag
         --offload-activations=on --recompute=full | --overlap=recompute --recompute=full)")) {
     EXPECT_EQ(said(words), "accepted") << words.back();
+    EXPECT_THAT(said_when_resumed(words, words.back()), AnyOf("accepted", "of one run"));
   }
 }
 

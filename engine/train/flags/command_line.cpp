@@ -45,61 +45,56 @@ bool replaced(const CLI::App& verb, const std::string& flag) {
 
 }  // namespace
 
-void refuse_drawing_without_effect(const CLI::App& verb, const char* seed) {
-  if (verb.get_option("--temperature")->as<double>() != 0.0) return;
+void refuse_drawing_without_effect(const CLI::App& now, const CLI::App& all, const char* seed) {
+  if (all.get_option("--temperature")->as<double>() != 0.0) return;
   for (const char* flag : {"--top-k", "--top-p", seed}) {
-    if (!typed(verb, flag)) continue;
+    if (!typed(now, flag)) continue;
     throw std::runtime_error(flag + std::string(" has no effect with --temperature 0"));
   }
 }
 
-void refuse_without_effect(const CLI::App& verb) {
+void refuse_without_effect(const CLI::App& now, const CLI::App& all) {
   const auto value = [&](const char* flag) {
-    const CLI::Option* option = verb.get_option(flag);
+    const CLI::Option* option = all.get_option(flag);
     return option->count() > 0 ? option->results().back() : option->get_default_str();
   };
   const auto refuse = [&](std::initializer_list<const char*> flags, const std::string& reason) {
     for (const char* flag : flags) {
-      if (typed(verb, flag)) throw std::runtime_error(flag + (" has no effect " + reason));
+      if (typed(now, flag)) throw std::runtime_error(flag + (" has no effect " + reason));
     }
   };
-  if (typed(verb, "--resume")) {
+  if (typed(all, "--resume")) {
     refuse({"--start-from"}, "beside --resume, which goes on with weights and all else");
   }
-  if (!typed(verb, "--trace")) refuse({"--trace-step"}, "without --trace FILE");
-  if (typed(verb, "--validation-data")) refuse({"--held-out"}, "beside --validation-data");
-  if (typed(verb, "--json")) refuse({"--print-every"}, "with --json, which prints every step");
-  if (!typed(verb, "--resume") && value("--goldfish-k") == "0") {
-    refuse({"--goldfish-h"}, "without --goldfish-k");
-  }
-  if (!typed(verb, "--resume") && value("--precision") == "fp32") {
+  if (!typed(all, "--trace")) refuse({"--trace-step"}, "without --trace FILE");
+  if (typed(all, "--validation-data")) refuse({"--held-out"}, "beside --validation-data");
+  if (typed(all, "--json")) refuse({"--print-every"}, "with --json, which prints every step");
+  if (value("--goldfish-k") == "0") refuse({"--goldfish-h"}, "without --goldfish-k");
+  if (value("--precision") == "fp32") {
     refuse({"--grad-precision-z", "--grad-precision-data"},
            "with --precision fp32, which is fp32 throughout");
   }
-  if (!typed(verb, "--resume")) {
-    if (value("--learning-rate-decay") != "wsd") {
-      refuse({"--decay-part"}, "without --learning-rate-decay wsd");
-    }
-    if (value("--learning-rate-decay") == "constant") {
-      refuse({"--last-learning-rate"}, "with --learning-rate-decay constant");
-    }
-    if (value("--zero") == "2" || value("--zero") == "3") {
-      refuse({"--grad-precision-data"},
-             "with --zero " + value("--zero") +
-                 ", which reduces gradients along data as they come from z: --grad-precision-z");
-    }
+  if (value("--learning-rate-decay") != "wsd") {
+    refuse({"--decay-part"}, "without --learning-rate-decay wsd");
+  }
+  if (value("--learning-rate-decay") == "constant") {
+    refuse({"--last-learning-rate"}, "with --learning-rate-decay constant");
+  }
+  if (value("--zero") == "2" || value("--zero") == "3") {
+    refuse({"--grad-precision-data"},
+           "with --zero " + value("--zero") +
+               ", which reduces gradients along data as they come from z: --grad-precision-z");
   }
   if (value("--tokens") == "0") {
     refuse({"--prompt", "--texts", "--temperature", "--top-k", "--top-p", "--sample-seed",
             "--sample-every"},
            "with --tokens 0: no text is drawn");
   }
-  refuse_drawing_without_effect(verb, "--sample-seed");
-  if (value("--overlap").find("recompute") != std::string::npos && value("--recompute") != "full") {
+  refuse_drawing_without_effect(now, all, "--sample-seed");
+  if (value("--recompute") == "full") return;
+  refuse({"--offload-activations"}, "without --recompute full");
+  if (typed(now, "--overlap") && value("--overlap").find("recompute") != std::string::npos) {
     throw std::runtime_error("--overlap recompute has no effect without --recompute full");
-  }
-  if (!typed(verb, "--resume") && value("--recompute") != "full") {
-    refuse({"--offload-activations"}, "without --recompute full");
   }
 }
 

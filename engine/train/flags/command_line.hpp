@@ -13,11 +13,12 @@ class ParseError;
 
 namespace fourfold::inline engine::inline train::inline flags {
 
-// Throws std::runtime_error if an option was typed that, beside the others, has no effect.
-void refuse_without_effect(const CLI::App& typed);
+// Throws std::runtime_error if an option was typed now that, beside all others, those that a
+// checkpoint remembers among them, has no effect.
+void refuse_without_effect(const CLI::App& now, const CLI::App& all);
 
 // The same of the flags of drawn text alone; `seed` is the flag of its seed.
-void refuse_drawing_without_effect(const CLI::App& typed, const char* seed);
+void refuse_drawing_without_effect(const CLI::App& now, const CLI::App& all, const char* seed);
 
 // Words after the verb. Throws CLI::ParseError, of which CLI::Success stands for --help;
 // sentence_of() puts it into words.

@@ -81,11 +81,11 @@ Request request_of(const Typed& first) {
   App parsed;
   Typed again{first.words, {}, false, {}};
   parse(parsed, again);
-  refuse_without_effect(parsed);
-  if (!first.flags.settings.start_from.empty()) return started_from(first, parsed);
-  if (first.flags.settings.resume.empty()) return {first, {}, {}, "", {}};
-  const std::string path =
-      from_first_rank([&] { return checkpoint_meant(first.flags.settings.resume); });
+  const TrainSettings& asked = first.flags.settings;
+  if (asked.resume.empty() || !asked.start_from.empty()) refuse_without_effect(parsed, parsed);
+  if (!asked.start_from.empty()) return started_from(first, parsed);
+  if (asked.resume.empty()) return {first, {}, {}, "", {}};
+  const std::string path = from_first_rank([&] { return checkpoint_meant(asked.resume); });
   Request request;
   request.resumed = read_training_state(path);
   nlohmann::json before = typed_before(request.resumed);
@@ -111,6 +111,12 @@ Request request_of(const Typed& first) {
                          " remembers cannot be used: " + sentence_of(app, error));
   } catch (const std::runtime_error& error) {
     throw FailedTogether(path + ": " + error.what());
+  }
+  try {
+    refuse_without_effect(parsed, app);
+  } catch (const std::runtime_error& error) {
+    throw FailedTogether(
+        fmt::format("{} (beside the flags that {} remembers)", error.what(), path));
   }
   request.typed.flags.settings.resume = path;
   // A model file may be gone, or in another folder.

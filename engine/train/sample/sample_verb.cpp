@@ -78,7 +78,7 @@ void add_sample_flags(CLI::App& verb, CheckpointFlags& place, SampleFlags& flags
 }
 
 void refuse_flags_without_effect(const CLI::App& verb) {
-  refuse_drawing_without_effect(verb, "--seed");
+  refuse_drawing_without_effect(verb, verb, "--seed");
   if (verb.count("--complete") == 0) return;
   for (const char* flag : {"--prompt", "--texts", "--tokens", "--temperature", "--top-k", "--top-p",
                            "--seed", "--stop", "--end-word"}) {
