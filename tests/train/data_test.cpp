@@ -284,6 +284,13 @@ TEST_F(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
   if (world_rank() == 0) std::filesystem::create_symlink(one, folder.file("link.txt"));
   MPI_Barrier(MPI_COMM_WORLD);
   const std::string link = folder.file("link.txt");
+  // Of another width, and with a header.
+  const std::vector<std::uint32_t> sevens(101, 7);
+  const std::string narrow =
+      folder.write("narrow.bin", bytes_of(std::vector<std::uint16_t>(100, 7)));
+  const std::string wide = folder.write("wide.bin", headed({magic_of_32_bits, 7, 101}, sevens));
+  const std::string alike = folder.write(
+      "alike.bin", headed({magic_of_32_bits, 7, 100}, std::vector<std::uint32_t>(100, 7)));
   struct Row {
     std::vector<std::string> training, validation;
     std::string sentence;
@@ -299,6 +306,12 @@ TEST_F(RepeatedFiles, AreNamedByWhatTheyAreAndHold) {
             same + " is validated on, and trained on as well: it holds what " + one + " holds"},
            {{one}, {one}, one + " is validated on, and trained on as well"},
            {{one}, {other, other}, other + " is validated on twice"},
+           {{narrow, alike},
+            {},
+            alike + " is trained on twice: it holds what " + narrow + " holds"},
+           {{wide},
+            {narrow},
+            narrow + " is validated on, and trained on as well: it is a part of " + wide},
            {{other, longer},
             {one},
             one + " is validated on, and trained on as well: it is a part of " + longer},

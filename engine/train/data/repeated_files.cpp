@@ -20,7 +20,7 @@ class SeenFiles {
   // What there is to say of a file that is, or holds, the same as an earlier one: nothing more
   // where both have one name, ": it is a.txt", ": it holds what a.txt holds".
   std::optional<std::string> like(const TokenFile& file) {
-    std::vector<Seen>& alike = by_length_[{file.words(), file.word_bytes()}];
+    std::vector<Seen>& alike = by_length_[file.words()];
     for (const Seen& earlier : alike) {
       if (!file.is(*earlier.file)) continue;
       return file.path() == earlier.file->path() ? "" : ": it is " + earlier.file->path();
@@ -32,9 +32,7 @@ class SeenFiles {
     }
     return std::nullopt;
   }
-  void add(const TokenFile& file) {
-    by_length_[{file.words(), file.word_bytes()}].push_back({&file, std::nullopt});
-  }
+  void add(const TokenFile& file) { by_length_[file.words()].push_back({&file, std::nullopt}); }
   // A sentence, if it was there before.
   void take(const TokenFile& file, const char* what, std::vector<std::string>& sentences) {
     if (const auto before = like(file)) {
@@ -59,8 +57,8 @@ class SeenFiles {
   }
 
   std::int64_t token_bits_ = 0;
-  std::int64_t words_looked_at_ = 0;  // of a file
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Seen>> by_length_;
+  std::int64_t words_looked_at_ = 0;                     // of a file
+  std::map<std::int64_t, std::vector<Seen>> by_length_;  // in words, of whatever width
 };
 
 constexpr std::int64_t piece = 1 << 20;  // words that are read at once
@@ -77,7 +75,7 @@ bool stands_at(const TokenFile& whole, std::int64_t place, const TokenFile& part
 
 // Whether the words of `part` follow each other in the first `most` of `whole`.
 bool holds(const TokenFile& whole, const TokenFile& part, std::int64_t most) {
-  if (part.words() >= whole.words() || part.format() != whole.format()) return false;
+  if (part.words() >= whole.words()) return false;
   const std::int64_t known = std::min<std::int64_t>(64, part.words());
   const std::vector<std::int32_t> beginning = part.read(0, known);
   const std::boyer_moore_horspool_searcher search(beginning.begin(), beginning.end());
