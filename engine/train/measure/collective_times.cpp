@@ -11,6 +11,7 @@
 #include "engine/cpu/gemm_kernels.hpp"
 #include "engine/cpu/reference_product.hpp"
 #include "engine/host_memory.hpp"
+#include "support/wall_clock.hpp"
 
 namespace fourfold::inline engine::inline train::inline measure {
 namespace {

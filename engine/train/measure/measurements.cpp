@@ -1,4 +1,4 @@
-// The file of measurements and the clock; see measurements.hpp.
+// The file of measurements; see measurements.hpp.
 #include "engine/train/measure/measurements.hpp"
 
 #include <fcntl.h>
@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -22,6 +21,7 @@
 #include "support/foreign_load.hpp"
 #include "support/json_text.hpp"
 #include "support/own_file.hpp"
+#include "support/wall_clock.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline measure {
@@ -89,10 +89,6 @@ void use_other_memory() {
 }
 
 }  // namespace
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Timing timing_of(Times times) {
   std::sort(times.begin(), times.end());

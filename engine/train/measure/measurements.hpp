@@ -14,9 +14,6 @@
 
 namespace fourfold::inline engine::inline train::inline measure {
 
-// Of the machine's steady clock.
-double wall_seconds();
-
 // Seconds of each repetition.
 using Times = std::vector<double>;
 

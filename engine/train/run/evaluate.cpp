@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -12,25 +11,21 @@
 
 #include "engine/batch.hpp"
 #include "engine/cpu/openblas_core.hpp"
-#include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/data/repeated_files.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/loaded_model.hpp"
 #include "engine/train/run/step_report.hpp"
 #include "engine/train/run/stop.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "schedule/models/fit.hpp"
-#include "schedule/order/step.hpp"
 #include "support/standard_streams.hpp"
 #include "support/visible_text.hpp"
+#include "support/wall_clock.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::int64_t sequences_of(const EvaluateSettings& settings, const Model& model) {
   constexpr std::int64_t words = 4096;  // of a forward pass on a device: large enough products
@@ -111,23 +106,15 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world) {
     refuse(settings, result.state);
     result.format = words_of(result.state);
   });
-  StepOptions options;
-  options.precision = settings.precision;
-  options.recompute = Recompute::none;
-  const Program program = record_evaluation(model, options, stage_of(settings.grid, world.rank()));
-  TunedBackend backend;
-  Channels channels(settings.grid, program.channels, TransportKind::ring, ProgressMode::tiles,
-                    backend.memory());
-  Weights weights(program, settings.grid, world.rank(), backend.memory());
-  read_checkpoint(settings.checkpoint, model, weights);
-  Validation validation({world, channels, backend}, model, options, sequences_of(settings, model),
-                        weights);
+  LoadedModel loaded(settings.checkpoint, model, settings.precision, settings.grid, world);
+  Validation validation(loaded.worker(), model, loaded.options(), sequences_of(settings, model),
+                        loaded.weights());
   const auto go_on = [&] {
     const std::vector<double> asked = world.all(stop_asked() ? 1.0 : 0.0);
     result.stopped = std::ranges::any_of(asked, [](double word) { return word != 0.0; });
     return !result.stopped;
   };
-  const double begin = now();
+  const double begin = wall_seconds();
   const std::vector<WordStream> streams = opened(settings);
   on_first_rank([&] { result.data_remarks = evaluated_twice(streams, settings.token_bits); });
   for (const WordStream& words : streams) {
@@ -135,7 +122,7 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world) {
     if (result.stopped) break;
     result.files.push_back({words.files().front().path(), loss});
   }
-  result.seconds = now() - begin;
+  result.seconds = wall_seconds() - begin;
   if (world.rank() != 0 || settings.screen == Screen::silent) return result;
   print(settings.screen == Screen::json ? json_line(settings, result) + "\n" : text_of(result));
   return result;

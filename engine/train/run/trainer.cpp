@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -27,16 +26,9 @@
 #include "engine/train/sample/prompt.hpp"
 #include "support/clock_text.hpp"
 #include "support/complaint.hpp"
+#include "support/wall_clock.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
-
-namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Trainer::Trainer(const TrainSettings& settings, const Worker& worker, const Data& data,
                  Weights& weights, RunLog& log)
@@ -57,7 +49,7 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
   trained_ = trained_before(settings_.learning_rate, state_);
   traced_step_ = traced_step(settings_, state_.step);
   bad_.farthest = saved_step_ = state_.step;
-  began_ = now();
+  began_ = wall_seconds();
   try {
     if (saves_beginning(settings_)) write_checkpoint();
     read_on();
@@ -84,7 +76,7 @@ TrainOutcome Trainer::run(TrainingState state, const RunFacts& facts, const Memo
 // What the next step reads. A rank that cannot says so with its next word, so that all end
 // together.
 void Trainer::read_on() {
-  const double begin = now();
+  const double begin = wall_seconds();
   try {
     next_ = data_.training(state_.position, {weights_.grid(), weights_.rank(), settings_.batch,
                                              settings_.options.micro_batches});
@@ -92,7 +84,7 @@ void Trainer::read_on() {
   } catch (const std::runtime_error& error) {
     unreadable_ = error.what();
   }
-  reading_seconds_ = now() - begin;
+  reading_seconds_ = wall_seconds() - begin;
 }
 
 void Trainer::step() {
@@ -102,14 +94,14 @@ void Trainer::step() {
   const bool if_last =
       !settings_.trace.empty() && settings_.trace_step == 0 && walked_ < traced_step_;
   if (traced || if_last) worker_.world.barrier();  // so that the ranks' clocks start together
-  const double begin = now() - reading_seconds_;
+  const double begin = wall_seconds() - reading_seconds_;
   staged_before_ = worker_.channels.staged_bytes();
   LocalBatch batch = std::move(next_);
   if (data_.training_leaves_out()) count_targets(batch, worker_.world, weights_.grid());
   AdamW optimizer = settings_.optimizer;
   optimizer.learning_rate = settings_.learning_rate.at(settings_.length, trained_);
   const ExecutedStep executed = executor_.step(batch, optimizer, state_.step + 1);
-  const double seconds = now() - begin;
+  const double seconds = wall_seconds() - begin;
   state_.position += settings_.batch;
   read_on();
   StepReport report = report_of(executed, seconds);
@@ -234,7 +226,7 @@ StepReport Trainer::report_of(const ExecutedStep& executed, double seconds) {
   own.stop_asked = stop_asked();
   own.reads_on = unreadable_.empty();
   own.log_is_whole = log_.is_whole();
-  own.seconds_here = now() - began_;
+  own.seconds_here = wall_seconds() - began_;
   own.loss = executed.loss;
   own.next_words = words_read_;
   const std::vector<double> numbers = own.numbers();
@@ -289,14 +281,14 @@ Validation& Trainer::validation() {
 
 void Trainer::validate() {
   worker_.world.note(Doing::validating, state_.step);
-  const double begin = now();
+  const double begin = wall_seconds();
   const HeldOutLoss held_out = validation().loss(data_.held_out());
   outcome_.validation_loss = held_out.mean;
   const std::string word = word_name(data_.format());
   log_.say(fmt::format(
       "step {:5}  validation loss {:.4f} nats = {:.3f} bits a {}, over {} in {:.1f} s", state_.step,
       outcome_.validation_loss, outcome_.validation_loss / std::numbers::ln2, word,
-      amount(held_out.words, word), now() - begin));
+      amount(held_out.words, word), wall_seconds() - begin));
   log_.record(nlohmann::ordered_json{{"kind", "validation"},
                                      {"step", state_.step},
                                      {"loss", outcome_.validation_loss},
@@ -415,7 +407,7 @@ void Trainer::finish() {
   draw_texts();
   log_.say(fmt::format(
       "trained {} in {}, {:.2f} times through the data{}", amount(walked_, "step"),
-      clock_text(now() - began_),
+      clock_text(wall_seconds() - began_),
       static_cast<double>(state_.position) / static_cast<double>(data_.training_sequences()),
       bad_.all == 0
           ? ""

@@ -3,35 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "engine/batch.hpp"
 #include "engine/cpu/openblas_core.hpp"
-#include "engine/cpu/tuned_backend.hpp"
 #include "engine/train/checkpoint/checkpoint_read.hpp"
 #include "engine/train/run/agreement.hpp"
+#include "engine/train/run/loaded_model.hpp"
 #include "engine/train/sample/prompt.hpp"
-#include "schedule/order/step.hpp"
 #include "support/field.hpp"
 #include "support/standard_streams.hpp"
+#include "support/wall_clock.hpp"
 
 namespace fourfold::inline engine::inline train::inline sample {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-StepOptions options_of(const SampleSettings& settings) {
-  StepOptions options;
-  options.precision = settings.precision;
-  options.recompute = Recompute::none;
-  return options;
-}
 
 // One text as it grows: prints what each word adds.
 class Typewriter {
@@ -126,15 +114,9 @@ SampledTexts sample_words(const SampleSettings& settings, World& world) {
     if (!settings.complete.empty()) documents = documents_for(settings.complete, result.format);
   });
 
-  const StepOptions options = options_of(settings);
-  const Program program = record_evaluation(model, options, stage_of(settings.grid, world.rank()));
-  TunedBackend backend;
-  Channels channels(settings.grid, program.channels, TransportKind::ring, ProgressMode::tiles,
-                    backend.memory());
-  Weights weights(program, settings.grid, world.rank(), backend.memory());
-  read_checkpoint(settings.checkpoint, model, weights);
+  LoadedModel loaded(settings.checkpoint, model, settings.precision, settings.grid, world);
   const std::int64_t texts = documents.empty() ? sampling.texts : completed_side_by_side;
-  Sampler sampler({world, channels, backend}, model, options, texts, weights);
+  Sampler sampler(loaded.worker(), model, loaded.options(), texts, loaded.weights());
   if (!documents.empty()) {
     result.completions = complete(documents, texts, sampling.decoding, sampler);
     result.seconds = result.completions.seconds;
@@ -148,13 +130,13 @@ SampledTexts sample_words(const SampleSettings& settings, World& world) {
   const bool grows = world.rank() == 0 && settings.screen == Screen::lines && sampling.texts == 1;
   Typewriter typewriter(result.format, prompt.size(), sampling.endings);
   if (grows) typewriter.type(prompt);
-  const double begin = now();
+  const double begin = wall_seconds();
   result.texts = sampler.draw(prompt, sampling, [&](const Texts& texts) {
     if (grows) typewriter.type(texts.front());
     result.stopped = sampler.asked_to_stop();
     return !result.stopped;
   });
-  result.seconds = now() - begin;
+  result.seconds = wall_seconds() - begin;
   std::size_t drawn = 0;
   for (std::vector<std::int32_t>& text : result.texts) {
     drawn += text.size() - prompt.size();
