@@ -391,7 +391,7 @@ void Trainer::record_end(RunEnd end) {
 
 void Trainer::finish() {
   if (!settings_.trace.empty() && walked_ < settings_.trace_step && worker_.world.rank() == 0) {
-    remark(fmt::format("there is no {}: the run ended before its step {} (--trace-step)",
+    remark(fmt::format("{} is not written: the run ended before its step {} (--trace-step)",
                        settings_.trace, settings_.trace_step));
   }
   if (outcome_.stopped) {
