@@ -273,13 +273,14 @@ std::string of_exports() {
   return text;
 }
 
-// In one text, as the networks have sentences in common.
+// In one text, as the networks have sentences in common; what is accepted in a row is one line.
 TEST(Misfits, AreSaid) {
-  expect_golden("misfits.txt", "dragonfly\n" + of_dragonfly() + "dragonfly_plus\n" +
-                                   of_dragonfly_plus() + "fat_tree\n" + of_fat_tree() + "torus\n" +
-                                   of_torus() + "nodes\n" + of_nodes() + "devices\n" +
-                                   of_devices() + "placements\n" + of_placements() + "exports\n" +
-                                   of_exports());
+  const std::string text = "dragonfly\n" + of_dragonfly() + "dragonfly_plus\n" +
+                           of_dragonfly_plus() + "fat_tree\n" + of_fat_tree() + "torus\n" +
+                           of_torus() + "nodes\n" + of_nodes() + "devices\n" + of_devices() +
+                           "placements\n" + of_placements() + "exports\n" + of_exports();
+  const std::regex in_a_row(": accepted\n(?=[^\n]*: accepted\n)");
+  expect_golden("misfits.txt", std::regex_replace(text, in_a_row, ", "));
 }
 
 TEST(Exports, EscapeWhatXmlDoesNotTake) {
