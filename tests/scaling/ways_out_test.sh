@@ -29,8 +29,9 @@ for question in "${questions[@]}"; do
   [ "${words[0]}" = search ] || [ "$(head -n 1 "$folder/said" | cut -c 1-10)" = "fourfold: " ] ||
     fail "the sentence is not the first line"
   says "if it fitted"
-  # What comes nearest needs what the sentence says, whichever options it has.
-  [[ ! "$question $(head -n 1 "$folder/said")" =~ ^project.*needs\ (at\ least\ )?([0-9.]+\ GB) ]] || says "Memory per device ${BASH_REMATCH[2]}"
+  # What comes nearest is what the sentence names, whichever options it has.
+  [[ ! "$question $(head -n 1 "$folder/said")" =~ ^project.*grid\ ([^\ ]+)\ .*needs ]] ||
+    says "Of what was asked for, grid ${BASH_REMATCH[1]},"
   ! grep -E '(^|[^0-9])1 micro-batches' "$folder/said" || fail "one is said as several"
   says "moment of the peak"
   status=0
