@@ -94,7 +94,7 @@ if mount -t tmpfs -o size=64k fourfold-test disk 2>/dev/null; then
   disk=$work/disk
   for count in 1 2; do
     name=full-$count status=0
-    "$fourfold" train "${small[@]}" --data text.txt --ranks $count --steps 1000000 --log disk/log.jsonl \
+    "$fourfold" train "${small[@]}" --data text.txt --ranks $count --minutes 60 --log disk/log.jsonl \
       --folder $name >$name.out 2>$name.err || status=$?
     [ $status -eq 2 ] || fail "a full disk for the log: status $status: $(cat $name.err)"
     left_saved $name "cannot write the log disk/log.jsonl: No space left on device"
