@@ -44,7 +44,8 @@ check_transports() {
     --gtest_filter='-*SLOW_*' </dev/null || stop "the transports failed under the thread sanitizer"
 }
 
-# The checks of .clang-tidy, of every source but SimGrid's witness, which has its own compiler.
+# The checks of .clang-tidy, of every source of the programs but SimGrid's witness, which has its own
+# compiler.
 check_tidy() {
   say "clang-tidy"
   # clang cannot read what g++ has precompiled, and reads each source by itself.

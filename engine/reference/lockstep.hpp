@@ -20,7 +20,7 @@ struct StepResult {
 template <typename T>
 class Lockstep {
  public:
-  // Weights start as initial_weight says. Throws std::invalid_argument if the grid does not divide
+  // Weights start as InitialWeights says. Throws std::invalid_argument if the grid does not divide
   // the model.
   Lockstep(const Model& model, const StepOptions& options, const ProcessGrid& grid,
            std::uint64_t seed, Rounding rounding = Rounding::none);

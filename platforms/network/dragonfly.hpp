@@ -17,7 +17,7 @@
 namespace fourfold::inline platforms::inline network {
 
 // Placement: the nodes of a chassis share as many switches as a node has NICs, NIC k of each on
-// switch k of the chassis (Frontier: 16 nodes, 4 switches, machines.md A.2).
+// switch k of the chassis (Frontier: 16 nodes, 4 switches).
 //
 // The parallel links of a group pair are one bundle with their summed capacity: adaptive routing
 // balances parallel links, and no flow is wider than one of them, because NICs are not. The links

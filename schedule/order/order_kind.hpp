@@ -68,7 +68,7 @@ inline TurnPlan warmed_up(const StepOptions& options, std::int64_t forwards) {
 // The last `ending` backwards at least are no part of the steady stretch.
 void alternate(const TurnPlan& plan, std::int64_t ending, Order& order);
 
-// With `few` of its forwards before the first backward, and so many pairs behind them.
+// With at most so many of its forwards before the first backward, and so many pairs behind them.
 inline TurnPlan with_few_pairs(TurnPlan plan, std::int64_t most) {
   const std::int64_t pairs = plan.passes.micro_batches - plan.warm_up;
   plan.warm_up = std::min(plan.warm_up, most);

@@ -107,10 +107,6 @@ const char* name(OpKind kind);
 constexpr bool is_collective(OpKind kind) {
   return kind >= OpKind::all_gather && kind <= OpKind::neighbour_exchange;
 }
-// Whether it moves a cut from rows to columns, or back.
-constexpr bool is_exchange(OpKind kind) {
-  return kind == OpKind::all_to_all || kind == OpKind::all_to_all_v;
-}
 constexpr bool is_message(OpKind kind) {
   return kind == OpKind::send || kind == OpKind::receive;
 }

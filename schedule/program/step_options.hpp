@@ -55,8 +55,8 @@ const char* name(WeightGather gather);
 const char* name(GradientReduction reduction);
 const char* name(DataReduction reduction);
 
-// The paper's three overlaps, and that of messages between stages; off means a wait right after the
-// start.
+// The paper's three overlaps, two that narrow them, and that of messages between stages; off means a
+// wait right after the start.
 struct Overlap {
   bool all_reduce = true;        // OAR: backward all-reduce beside the dW product
   bool reduce_scatter = true;    // ORS: gradient reduce-scatters beside the backward pass

@@ -44,7 +44,7 @@ struct TimedCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   CollectiveCost cost;
   Seconds uncontended;  // with only the sibling groups of its own axis on the links
-  // What the library chose; decides nothing any more, as the cost has it all.
+  // What the library chose, to be told: the cost has what follows from it.
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   WireProtocol protocol = WireProtocol::simple;
   Interference lost = {};  // see interference_charge
