@@ -162,7 +162,7 @@ TEST(StrategyText, TiesAreByTheSlowerRate) {
     return strategy_text(finding);
   };
 
-  EXPECT_THAT(text_with(0.0415), Not(HasSubstr("tie")));
+  EXPECT_THAT(text_with(0.0415), Not(HasSubstr("  tie\n")));
   EXPECT_THAT(text_with(0.0418), HasSubstr("  tie\n"));
 }
 
