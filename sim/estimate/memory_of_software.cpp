@@ -82,9 +82,8 @@ MemoryOfSoftware::MemoryOfSoftware(const Platform& platform, const Point& questi
     for (FunctionBytes& rule : rules_.functions) rule.keeps = rule.gathers = rule.expands = 0.0;
   }
   // FSDP gathers its 16-bit weights from the optimizer's fp32 ones, which a forward pass alone does
-  // not have; ZeRO 1 and 2 keep both.
-  const std::int64_t zero = in_effect(options, grid).zero;
-  const bool keeps_both = zero == 1 || zero == 2 || !options.trains();
+  // not have; ZeRO keeps both.
+  const bool keeps_both = in_effect(options, grid).zero > 0 || !options.trains();
   if (!memory.gathered_blocks || !keeps_both) rules_.weights = memory.weights;
   rules_.optimizer = memory.optimizer;
   rules_.gradients = memory.gradients;
