@@ -180,16 +180,24 @@ SearchResult fastest_candidate(const Question& question, const Platform& platfor
   return searched(question, platform, most, known, watch);
 }
 
-void refuse_all(const Question& question, const Platform& platform, const SearchResult& all,
+void add_tried(SearchResult& all, SearchResult one) {
+  all.tried += one.tried;
+  for (const auto& [why, count] : one.rejected) all.rejected[why] += count;
+  const auto need = [](const SearchResult& of) { return of.closest->estimate.memory.peak; };
+  if (one.closest && (!all.closest || need(one) < need(all))) all.closest = std::move(one.closest);
+}
+
+void refuse_all(const Question& question, const Platform& platform, SearchResult all,
                 const ProgressWatch& watch) {
   std::set<std::int64_t> counts;  // of micro-batches that would fit
   Question one = question;
+  if (question.micro_batches) all = {};  // others are tried, too
   for (const StepOptions& options : question.variants) {
     if (!question.micro_batches) break;
     one.options = options;
-    for (const Candidate& other : searched(one, platform, std::nullopt, {}, watch).feasible) {
-      counts.insert(other.micro_batches);
-    }
+    SearchResult found = searched(one, platform, std::nullopt, {}, watch);
+    for (const Candidate& other : found.feasible) counts.insert(other.micro_batches);
+    add_tried(all, std::move(found));
   }
   one.options = question.variants.front();
   throw DoesNotFit(why_nothing_fits(one, platform, all, counts) + of_all_choices(question));

@@ -31,9 +31,12 @@ SearchResult fastest_candidate(const Question& question, const Platform& platfor
 // The end of the sentence that says no to all choices of a system's options.
 std::string of_all_choices(const Question& question);
 
+// Counts what another search tried, and keeps the closest miss of both.
+void add_tried(SearchResult& all, SearchResult one);
+
 // Of a question of several choices of options, none of which fits: `all` is what was tried with any
 // of them.
-[[noreturn]] void refuse_all(const Question& question, const Platform& platform,
-                             const SearchResult& all, const ProgressWatch& watch);
+[[noreturn]] void refuse_all(const Question& question, const Platform& platform, SearchResult all,
+                             const ProgressWatch& watch);
 
 }  // namespace fourfold::inline scaling::inline find

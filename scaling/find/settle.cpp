@@ -46,13 +46,6 @@ std::vector<StepOptions> akin(const std::vector<StepOptions>& variants, std::siz
   return found;
 }
 
-void add(SearchResult& all, SearchResult one) {
-  all.tried += one.tried;
-  for (const auto& [why, count] : one.rejected) all.rejected[why] += count;
-  const auto need = [](const SearchResult& of) { return of.closest->estimate.memory.peak; };
-  if (one.closest && (!all.closest || need(one) < need(all))) all.closest = std::move(one.closest);
-}
-
 // The first variant of which nothing is faster. Where none fits it says why.
 StepOptions fastest(const Question& question, const Platform& platform,
                     const ProgressWatch& watch) {
@@ -71,9 +64,9 @@ StepOptions fastest(const Question& question, const Platform& platform,
       best = one.options;
       least = least_of(found);
     }
-    if (!best) add(all, std::move(found));
+    if (!best) add_tried(all, std::move(found));
   }
-  if (!best) refuse_all(question, platform, all, watch);
+  if (!best) refuse_all(question, platform, std::move(all), watch);
   return *best;
 }
 

@@ -157,7 +157,7 @@ TEST(Settled, TakesTheFirstOfEqualsAndSaysTheFirstReason) {
   question.variants[0].order = PipelineOrder::gpipe;
   question.micro_batches = 3;
   EXPECT_THAT(refusal<DoesNotFit>([&] { settled(question, small, ignore); }),
-              HasSubstr("fits no grid of 1 device of fat-tree-2 with 3 micro-batches"));
+              HasSubstr("of the usable 0.0 GB"));
 }
 
 // The best of all options is found without an estimate of every pipeline with each of them; but not
