@@ -19,7 +19,7 @@
 namespace fourfold::inline scaling::inline find {
 namespace {
 
-bool same(const Estimate& one, const Estimate& other) {
+bool estimated_alike(const Estimate& one, const Estimate& other) {
   return one.outcome.total == other.outcome.total && one.outcome.compute == other.outcome.compute &&
          one.outcome.busy == other.outcome.busy && one.memory.peak == other.memory.peak;
 }
@@ -49,10 +49,6 @@ bool simulated_alike(const Record& record, const Point& other, const Platform& p
   const auto same = [](Seconds a, Seconds b) { return std::abs((a - b).value) <= 1e-9 * a.value; };
   return same(record.outcome.total, without.total) && same(record.outcome.compute, without.compute);
 }
-
-}  // namespace
-
-namespace {
 
 // Of the flags that were typed and say what is not usual those without which `options` do the same.
 // Where there is no such step, `same` throws.
@@ -94,7 +90,7 @@ std::vector<std::string> idle_flags(const Record& record, const FieldValues& typ
   return idle_of(point.options, typed, [&](const StepOptions& without) {
     Point other = point;
     other.options = without;
-    if (!same(with, estimate_step(other, platform))) return false;
+    if (!estimated_alike(with, estimate_step(other, platform))) return false;
     if (flops_of(other) != flops_of(point)) return false;
     other.what_ifs = record.point.what_ifs;
     return !simulates(record.fidelity) || simulated_alike(record, other, platform);

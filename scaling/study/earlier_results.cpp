@@ -82,7 +82,7 @@ void write_summary(const std::string& folder, const std::string& csv,
 void take_away_results(const std::string& folder) {
   if (!is_summary_ours(folder)) return;
   for (const FigureKind& kind : figure_kinds()) take_away_figure(folder, kind.name);
-  take_away(folder + "/table.txt");
+  if (const std::string table = folder + "/table.txt"; is_plain(table)) take_away(table);
   take_away(summary_in(folder));
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "scaling/bars/deviations.hpp"
 #include "scaling/study/repetitions.hpp"
 #include "scaling/study/speedup.hpp"
 #include "scaling/words/throughput_text.hpp"
@@ -15,13 +14,6 @@
 
 namespace fourfold::inline scaling::inline study {
 namespace {
-
-template <typename Number>
-double median_of(const Runs& runs, const Number& number) {
-  std::vector<double> values;
-  for (const StudyRow* row : runs) values.push_back(number(*row));
-  return quantile(values, 0.5);
-}
 
 std::string milliseconds(double seconds) {
   return fmt::format("{:.1f}", 1e3 * seconds);

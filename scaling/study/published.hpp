@@ -31,8 +31,7 @@ struct Published {
 };
 
 // Columns machine,devices,model,batch_s,pflops and, where labels of sweeps are told apart, label; a
-// row has batch_s, pflops or both. Throws
-// std::runtime_error that names file and line.
+// row has batch_s, pflops or both. Throws std::runtime_error that names file and line.
 Published read_published(const std::string& path);
 
 }  // namespace fourfold::inline scaling::inline study

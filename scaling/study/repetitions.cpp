@@ -28,10 +28,14 @@ std::vector<Runs> runs_of(const Study& study) {
   return points;
 }
 
+double median_of(const Runs& runs, const std::function<double(const StudyRow&)>& number) {
+  std::vector<double> values;
+  for (const StudyRow* row : runs) values.push_back(number(*row));
+  return quantile(values, 0.5);
+}
+
 Seconds median_seconds(const Runs& runs) {
-  std::vector<double> seconds;
-  for (const StudyRow* row : runs) seconds.push_back(row->record.seconds().value);
-  return {quantile(seconds, 0.5)};
+  return {median_of(runs, [](const StudyRow& row) { return row.record.seconds().value; })};
 }
 
 FlopsPerSecond median_rate(const Runs& runs) {

@@ -118,14 +118,6 @@ std::string stated_of(const json& point) {
   return text;
 }
 
-}  // namespace
-
-std::string joined(const std::string& first, const std::string& second) {
-  return first + (first.empty() || second.empty() ? "" : ", ") + second;
-}
-
-namespace {
-
 // A point by itself, with its own lists.
 std::vector<SweptPoint> listed(const json& point) {
   std::vector<SweptPoint> points{{point, "", {}}};
@@ -158,6 +150,10 @@ std::vector<SweptPoint> with_sweeps(std::vector<SweptPoint> points, const json& 
 }
 
 }  // namespace
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : ", ") + second;
+}
 
 std::vector<SweptPoint> swept(const json& point, const json& sweeps, const json& batches) {
   const std::vector<SweptPoint> bases = listed(point);

@@ -21,8 +21,7 @@ enum class DataOrder : std::uint8_t { shuffled, sequential };
 DataOrder parse_data_order(const std::string& text);
 
 struct DataOptions {
-  std::vector<std::string> files;             // names or patterns ("shards/train_*.bin"), or none:
-                                              // the text that Debian ships
+  std::vector<std::string> files;  // names or patterns ("shards/train_*.bin"), or none: fortunes
   std::vector<std::string> validation_files;  // none: the end of every file is held out
   double held_out = 0.1;                      // share of each file, where that is so
   std::int64_t validation_words = 32'768;     // held out, read each time from the front; 0: all
