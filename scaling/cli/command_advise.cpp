@@ -10,6 +10,7 @@
 #include "scaling/cli/no_room.hpp"
 #include "scaling/cli/question_flags.hpp"
 #include "scaling/find/advice.hpp"
+#include "scaling/find/idle_flags.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/records/open_options.hpp"
 #include "scaling/text/advice_text.hpp"
@@ -82,7 +83,14 @@ int give_advice(const Typed& typed, const CLI::App& verb) {
     print(object.dump() + '\n');
     throw DoesNotFit(advice.reasons());
   }
-  print(typed.json ? json_of(advice).dump() + '\n' : advice_text(advice) + memory_of(advice));
+  const auto idle = idle_flags(advice.options[advice.chosen].record, typed.flags.options);
+  if (typed.json) {
+    nlohmann::json object = json_of(advice);
+    object["without_effect"] = idle;
+    print(object.dump() + '\n');
+  } else {
+    print(advice_text(advice) + memory_of(advice) + idle_text(idle));
+  }
   return advice.holds ? 0 : answer_is_no;
 }
 

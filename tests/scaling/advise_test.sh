@@ -28,6 +28,9 @@ for system in "" "--system axonn-4d"; do
   advise 0 8 --tokens 100B --grid x=2,data=4 $system
   ! grep -e '--stages' "$folder/said" || fail "a stated grid has no pipelines to take for granted"
 done
+# An option that does nothing on the devices that are advised is named, as `project` does.
+advise 0 8 --tokens 100B --grid x=2,z=4 --zero 3
+says '^Without effect on this grid: --zero 3\.$'
 # What the machine has is answered, and a line names the numbers that it has not.
 advise 0 64,65536..262144 --tokens 100B
 says '^131072, 262144 devices: too many, frontier has 78848$'
