@@ -17,6 +17,7 @@
 #include "scaling/words/output.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/model_file.hpp"
+#include "support/binary_size.hpp"
 #include "support/flag_checks.hpp"
 #include "support/nearest_name.hpp"
 

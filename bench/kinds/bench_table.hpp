@@ -41,8 +41,4 @@ std::string bench_text(const BenchHeader& header, const BenchTable& table);  // 
 std::string bench_json(const BenchHeader& header, const BenchTable& table);  // one line
 std::string bench_csv(const BenchHeader& header, const BenchTable& table);   // header as comments
 
-// "64 KiB", "1.5 MiB", and the other way: 65536, 64KiB, 64K. Throws std::invalid_argument.
-std::string size_text(double bytes);
-std::int64_t size_from_text(const std::string& text);
-
 }  // namespace fourfold::inline bench::inline kinds

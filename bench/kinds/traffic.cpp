@@ -23,6 +23,7 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/stop.hpp"
 #include "schedule/order/step.hpp"
+#include "support/binary_size.hpp"
 #include "support/owned_folder.hpp"
 
 namespace fourfold::inline bench::inline kinds {

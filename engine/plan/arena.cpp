@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t alignment = 64;
 
-std::int64_t rounded_up(std::int64_t bytes) {
+std::int64_t aligned(std::int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
@@ -31,7 +31,7 @@ class Shelf {
     const PlannedBuffer& buffer = buffers_[i];
     const std::int64_t offset = buffer.parts.empty() ? tightest(buffer) : lowest(buffer);
     plan_.offsets[i] = offset;
-    plan_.bytes = std::max(plan_.bytes, offset + rounded_up(buffer.bytes));
+    plan_.bytes = std::max(plan_.bytes, offset + aligned(buffer.bytes));
     for (const PlannedBuffer::Part& part : buffer.all_parts()) {
       const Placed own{offset + part.offset, offset + part.offset + part.bytes, part.first,
                        buffer.last};
@@ -51,7 +51,7 @@ class Shelf {
 
   // The tightest gap among what is in use at the same time, or the end of it.
   std::int64_t tightest(const PlannedBuffer& buffer) const {
-    const std::int64_t bytes = rounded_up(buffer.bytes);
+    const std::int64_t bytes = aligned(buffer.bytes);
     std::int64_t end = 0;  // of what lies below
     std::int64_t best = -1;
     std::int64_t least = 0;
@@ -62,7 +62,7 @@ class Shelf {
         best = end;
         least = gap;
       }
-      end = std::max(end, rounded_up(other.end));
+      end = std::max(end, aligned(other.end));
     }
     return best == -1 ? end : best;
   }
@@ -78,7 +78,7 @@ class Shelf {
           const std::int64_t begin = offset + part.offset;
           if (other.offset >= begin + part.bytes) break;
           if (other.end <= begin || !together(part.first, buffer.last, other)) continue;
-          offset = rounded_up(other.end - part.offset);
+          offset = aligned(other.end - part.offset);
           moved = true;
         }
       }

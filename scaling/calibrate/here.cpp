@@ -18,6 +18,7 @@
 #include "scaling/jobs/interrupt.hpp"
 #include "scaling/jobs/progress.hpp"
 #include "scaling/words/output.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/complaint.hpp"
 #include "support/owned_folder.hpp"
@@ -79,8 +80,7 @@ std::string rows_text(const std::vector<HereCase>& cases) {
                           fmt::to_string(one.run.grid.size()), milliseconds(one.measured.median),
                           milliseconds(one.measured.low) + "-" + milliseconds(one.measured.high),
                           fmt::format("{:.0f}", 100.0 * one.speed),
-                          milliseconds(one.at_this_speed()),
-                          fmt::format("{:+.1f}", 100.0 * one.deviation())});
+                          milliseconds(one.at_this_speed()), signed_percent(one.deviation())});
   }
   return format(table);
 }

@@ -15,7 +15,7 @@
 namespace fourfold::inline scaling::inline jobs {
 namespace {
 
-double percent(double part, double whole) {
+double percent_of(double part, double whole) {
   return whole > 0.0 ? 100.0 * part / whole : 0.0;
 }
 
@@ -95,7 +95,7 @@ std::vector<std::string> Board::lines() const {
   std::vector<std::string> all{
       cut(fmt::format("{} of {} points done{}, {:.0f} % of the work, {}", finished_, points_,
                       failed_ > 0 ? fmt::format(", {} failed", failed_) : "",
-                      percent(done_work(), work_), time_left()),
+                      percent_of(done_work(), work_), time_left()),
           display_.columns)};
   std::size_t widest = 0;
   for (const auto& [point, one] : at_work_) widest = std::max(widest, one.label.size());

@@ -12,6 +12,7 @@
 #include "scaling/study/sweep.hpp"
 #include "scaling/study/sweep_lines.hpp"
 #include "scaling/study/system_table.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "support/nearest_name.hpp"
@@ -209,7 +210,7 @@ std::string run_table(const Study& study) {
          fmt::format("{:.1f}", days),
          bar ? fmt::format("{:.1f}-{:.1f}", days * (1.0 + bar->low), days * (1.0 + bar->high))
              : "-",
-         fmt::format("{:.2f}", speedup.speedup), fmt::format("{:.1f}", 100.0 * speedup.efficiency),
+         fmt::format("{:.2f}", speedup.speedup), percent(speedup.efficiency),
          short_number(24.0 * days * static_cast<double>(row.record.devices()))});
   }
   return fmt::format(

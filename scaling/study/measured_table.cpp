@@ -8,6 +8,7 @@
 
 #include "scaling/study/repetitions.hpp"
 #include "scaling/study/speedup.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/model_flops.hpp"
 #include "support/prose.hpp"
@@ -28,9 +29,7 @@ std::vector<std::string> cells_of(const Runs& runs, const Speedup& speedup) {
     high = std::max(high, one->record.measured->high.value);
   }
   const double seconds = median_seconds(runs).value;
-  const auto share = [&](const auto& number) {
-    return fmt::format("{:.1f}", 100.0 * median_of(runs, number));
-  };
+  const auto share = [&](const auto& number) { return percent(median_of(runs, number)); };
   const double tokens = static_cast<double>(record.point.global_batch) *
                         static_cast<double>(record.point.model.sequence);
   std::string simulated = "-", deviation = "-", speed = "-";
@@ -44,7 +43,7 @@ std::vector<std::string> cells_of(const Runs& runs, const Speedup& speedup) {
       return one.simulated().value_or(*row.simulated()).value;
     });
     simulated = milliseconds(twin);
-    deviation = fmt::format("{:+.1f}", 100.0 * (twin / seconds - 1.0));
+    deviation = signed_percent(twin / seconds - 1.0);
   }
   return {record.point.model.name,
           row.label,
@@ -59,7 +58,7 @@ std::vector<std::string> cells_of(const Runs& runs, const Speedup& speedup) {
           share([](const StudyRow& one) { return one.record.throughput().hfu; }),
           share([](const StudyRow& one) { return one.record.exposed_share(); }),
           fmt::format("{:.2f}", speedup.speedup),
-          fmt::format("{:.1f}", 100.0 * speedup.efficiency),
+          percent(speedup.efficiency),
           speed,
           simulated,
           deviation};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "scaling/study/repetitions.hpp"
+#include "scaling/words/percents.hpp"
 
 namespace fourfold::inline scaling::inline study {
 namespace {
@@ -57,7 +58,7 @@ std::vector<Speedup> speedups(const Study& study) {
 }
 
 std::string efficiency_cell(const Speedup& speedup) {
-  return speedup.compared ? fmt::format("{:.1f}", 100.0 * speedup.efficiency) : "-";
+  return speedup.compared ? percent(speedup.efficiency) : "-";
 }
 
 }  // namespace fourfold::inline scaling::inline study

@@ -12,6 +12,7 @@
 #include "scaling/study/memory_table.hpp"
 #include "scaling/study/speedup.hpp"
 #include "scaling/study/system_table.hpp"
+#include "scaling/words/percents.hpp"
 #include "schedule/models/model_flops.hpp"
 #include "support/prose.hpp"
 
@@ -86,15 +87,13 @@ TextTable main_table(const Study& study) {
          several ? fmt::format("{:.2f}-{:.2f}", best.least.value, best.most.value) : "-",
          fmt::format("{:.2f}{}", record.seconds().value, record.verdict == "capped" ? "^" : " "),
          bar_cell(record), fmt::format("{:.1f}", record.rate() / one_flops),
-         fmt::format("{:.1f}", 100.0 * throughput.mfu),
-         fmt::format("{:.1f}", 100.0 * throughput.hfu),
-         fmt::format("{:.1f}", 100.0 * record.of_empirical()),
-         fmt::format("{:.1f}", 100.0 * record.exposed_share()),
+         percent(throughput.mfu), percent(throughput.hfu), percent(record.of_empirical()),
+         percent(record.exposed_share()),
          fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
                      record.memory_limit.value / 1e9),
          row.published ? fmt::format("{:.2f}{}", row.published->value, row.derived ? "*" : " ")
                        : "- ",
-         deviation ? fmt::format("{:+.1f}", 100.0 * *deviation) : "-"});
+         deviation ? signed_percent(*deviation) : "-"});
   }
   if (!study.unfit.empty()) table.rows.emplace_back();
   for (const UnfitPoint& point : study.unfit) {
@@ -182,8 +181,7 @@ std::string machine_table(const Study& study) {
     }
     compared_any = compared_any || !deviations.empty();
     table.rows.push_back({machine, deviations.empty() ? "-" : fmt::to_string(deviations.size()),
-                          mean_of(deviations, ""),
-                          deviations.empty() ? "-" : fmt::format("{:+.1f}", 100.0 * worst),
+                          mean_of(deviations, ""), deviations.empty() ? "-" : signed_percent(worst),
                           mean_of(taus, ""), mean_of(regrets, ""), fmt::to_string(simulated),
                           fmt::to_string(tried), fmt::format("{}", fmt::join(reasons, ", "))});
   }

@@ -10,6 +10,7 @@
 #include "scaling/study/figure.hpp"
 #include "scaling/study/repetitions.hpp"
 #include "scaling/study/sweep.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
@@ -126,14 +127,14 @@ std::string lines_csv(const Study& study) {
   std::map<std::string, std::map<double, std::string>> lines;
   const auto add = [&](const std::string& name, const GatheredRow& one, const GatheredRow& base) {
     const StudyRow& row = *one.row;
-    const auto percent = [&](Seconds seconds) {
+    const auto change = [&](Seconds seconds) {
       return number(100.0 * (seconds / base.mean - 1.0));
     };
     const double x = numbers ? *row.value : static_cast<double>(row.record.devices());
     const bool spread = one.count > 1;
     lines[name][x] +=
-        fmt::format("{},{},{},{},{},{},{},{}\n", name, number(x), percent(one.mean),
-                    spread ? percent(one.least) : "", spread ? percent(one.most) : "",
+        fmt::format("{},{},{},{},{},{},{},{}\n", name, number(x), change(one.mean),
+                    spread ? change(one.least) : "", spread ? change(one.most) : "",
                     number(one.mean.value), one.count, csv_cell(row.record.point.grid.str()));
   };
   for (const GatheredRow& one : rows) {
@@ -232,7 +233,7 @@ std::string sweep_table(const Study& study) {
              ? fmt::to_string(row.record.point.options.micro_batches)
              : "",
          fmt::format("{:.3f}", one.mean.value),
-         &base == &one ? "-" : fmt::format("{:+.1f}", 100.0 * (one.mean / base.mean - 1.0)),
+         &base == &one ? "-" : signed_percent(one.mean / base.mean - 1.0),
          one.count < 2
              ? "1"
              : fmt::format("{}: {:.1f}", one.count, 100.0 * ((one.most - one.least) / one.mean))});

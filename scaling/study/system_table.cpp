@@ -9,6 +9,7 @@
 #include "platforms/device_memory.hpp"
 #include "scaling/find/granted.hpp"
 #include "scaling/records/time_parts.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/fit.hpp"
@@ -161,8 +162,7 @@ TextTable system_rows(const Study& study) {
                           fmt::to_string(sequences), options_word(point),
                           fmt::format("{:.2f}", record.seconds().value),
                           record.bar ? percent_text(*record.bar) : "-", standing(row, study),
-                          fmt::format("{:.1f}", 100.0 * throughput.mfu),
-                          fmt::format("{:.1f}", 100.0 * throughput.hfu),
+                          percent(throughput.mfu), percent(throughput.hfu),
                           short_number(throughput.tokens_per_s_per_device),
                           fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
                                       record.memory_limit.value / 1e9),

@@ -10,6 +10,7 @@
 #include "scaling/records/time_parts.hpp"
 #include "scaling/study/study.hpp"
 #include "scaling/text/choices_text.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
@@ -142,7 +143,7 @@ std::string options_table(const Advice& advice) {
                                  fmt::to_string(option.nodes),
                                  option.record.point.grid.str(),
                                  fmt::format("{:.2f}", option.record.seconds().value),
-                                 fmt::format("{:.1f}", 100.0 * option.record.throughput().mfu),
+                                 percent(option.record.throughput().mfu),
                                  days_text(option.step_days)};
     if (failures) row.push_back(days_text(option.days()));
     row.push_back(short_number(option.node_hours()));

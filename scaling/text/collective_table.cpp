@@ -13,6 +13,7 @@
 #include "platforms/network/pair_loads.hpp"
 #include "scaling/words/text_table.hpp"
 #include "schedule/collectives/counts.hpp"
+#include "support/binary_size.hpp"
 
 namespace fourfold::inline scaling::inline text {
 namespace {
@@ -57,17 +58,6 @@ CollectiveRow priced(const CollectiveLibrary& library, const CollectiveTask& tas
   return row;
 }
 
-std::string size_text(Bytes buffer) {
-  constexpr std::array units{"KiB", "MiB", "GiB"};
-  double value = buffer.value / 1024.0;
-  std::size_t unit = 0;
-  while (value >= 1024.0 && unit + 1 < units.size()) {
-    value /= 1024.0;
-    ++unit;
-  }
-  return fmt::format("{:g} {}", value, units[unit]);
-}
-
 std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
   TextTable text;
   text.columns = {{name(kind), "bytes", Align::right}};
@@ -82,7 +72,7 @@ std::string kind_text(const CollectiveTable& table, CollectiveKind kind) {
       refusals.insert(
           fmt::format("links give the busiest member {:.1f} GB/s", row.link_rate.value / giga));
     }
-    std::vector<std::string> cells{size_text(row.buffer)};
+    std::vector<std::string> cells{size_text(row.buffer.value)};
     for (const CollectiveCell& cell : row.cells) {
       if (!cell.refusal.empty()) {
         refusals.insert(cell.refusal);

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline text {
 namespace {
 
-std::string percent(double part) {
-  return fmt::format("{:.1f}", 100.0 * part);
-}
 std::string seconds(Seconds time) {
   return fmt::format("{:.3f}", time.value);
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/text/detail_text.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "sim/cost/protocol.hpp"
 #include "support/prose.hpp"
@@ -30,10 +31,6 @@ std::string count_text(double count) {
   const double whole = std::round(count);
   return std::abs(count - whole) < 1e-6 ? fmt::format("{:.0f}", whole)
                                         : fmt::format("{:.2f}", count);
-}
-
-std::string percent(double part) {
-  return fmt::format("{:.1f}", 100.0 * part);
 }
 
 // 12.3 MB as "12.3", 4 bytes as "4.0e-06".

@@ -8,6 +8,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "scaling/records/time_parts.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/gpt.hpp"
@@ -210,7 +211,7 @@ std::string breakdown(const Record& record) {
                    {"sent/device", "GB"}};
   const auto add = [&](const std::string& part, Seconds seconds, const std::string& sent) {
     table.rows.push_back({part, fmt::format("{:.3f}", seconds.value),
-                          fmt::format("{:.1f}", 100.0 * (seconds / record.outcome.total)), sent});
+                          percent(seconds / record.outcome.total), sent});
   };
   add("compute", record.outcome.compute, "");
   const Outcome& outcome = record.outcome;

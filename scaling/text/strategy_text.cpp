@@ -8,6 +8,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "scaling/records/open_options.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "support/prose.hpp"
@@ -104,7 +105,7 @@ std::string best_table(const StrategyFinding& finding) {
     }
     row.push_back(fmt::format("{:.3f}", strategy.seconds.value));
     row.push_back(fmt::format("{:.1f}", strategy.rate.value / 1e12));
-    row.push_back(fmt::format("{:.1f}", 100.0 * strategy.rate.value / peak));
+    row.push_back(percent(strategy.rate.value / peak));
     row.push_back(fmt::format("{:.1f}", strategy.memory.value / 1e9));
     row.push_back(chance_cell(chance_to_fit(strategy.memory, finding.platform)));
     row.push_back(strategy.alike == 0 ? "" : fmt::format("+{}", strategy.alike));
@@ -196,13 +197,13 @@ std::string influence_table(const Influences& found) {
                    {"alone", "%"},
                    {"best mean", "Tflop/s", Align::left}};
   for (std::size_t i : found.by_share()) {
-    const auto percent = [&](const std::vector<double>& shares) {
-      return fmt::format("{:.1f}", 100.0 * std::max(shares[i], 0.0));
+    const auto part = [&](const std::vector<double>& shares) {
+      return percent(std::max(shares[i], 0.0));
     };
     table.rows.push_back({found.factors[i].name, std::to_string(found.factors[i].words.size()),
-                          percent(found.whole.shapley), percent(found.whole.alone),
+                          part(found.whole.shapley), part(found.whole.alone),
                           best_on_average(found.factors[i], found.whole.means[i]),
-                          percent(found.feasible.shapley), percent(found.feasible.alone),
+                          part(found.feasible.shapley), part(found.feasible.alone),
                           best_on_average(found.factors[i], found.feasible.means[i])});
   }
   const auto spread = [](const Influence& of) {

@@ -7,6 +7,7 @@
 
 #include "scaling/bars/deviations.hpp"
 #include "scaling/bars/error_bar.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
@@ -71,7 +72,7 @@ SourceLeftOut left_out(const std::string& source, const std::vector<Residual>& r
   return result;
 }
 
-std::string percent(double share) {
+std::string whole_percent(double share) {
   return fmt::format("{:.0f}", 100.0 * share);
 }
 
@@ -143,13 +144,13 @@ std::string leave_out_text(const LeaveOut& result) {
   for (const SourceLeftOut& one : result.sources) {
     table.rows.push_back(
         {one.source, fmt::to_string(one.runs), one.like, fmt::to_string(one.from_sources),
-         fmt::format("{:+.0f} to {:+.0f}", 100.0 * one.low, 100.0 * one.high), percent(one.width),
-         percent(one.covered), fmt::format("{:.2f}", one.score),
+         fmt::format("{:+.0f} to {:+.0f}", 100.0 * one.low, 100.0 * one.high),
+         whole_percent(one.width), whole_percent(one.covered), fmt::format("{:.2f}", one.score),
          fmt::format("{:.2f}", one.fixed_score)});
   }
   table.rows.emplace_back();
   table.rows.push_back({fmt::format("mean over {}s", name(result.what)), "", "", "", "",
-                        percent(result.width), fmt::format("{:.1f}", 100.0 * result.covered),
+                        whole_percent(result.width), percent(result.covered),
                         fmt::format("{:.3f}", result.score),
                         fmt::format("{:.3f}", result.fixed_score)});
   return format(table) +

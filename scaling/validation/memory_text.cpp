@@ -5,6 +5,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "scaling/validation/memory_deviations.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 
 namespace fourfold::inline scaling::inline validation {
@@ -14,10 +15,6 @@ constexpr double gibi = 1024.0 * 1024.0 * 1024.0;
 
 std::string gibibytes(Bytes bytes) {
   return fmt::format("{:.2f}", bytes.value / gibi);
-}
-
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f}", 100.0 * share);
 }
 
 std::string fits_text(const CaseResult& result) {
@@ -67,9 +64,9 @@ std::string memory_statistics_text(const SetResult& result) {
     if (found.deviations.count == 0) {
       row.insert(row.end(), {"-", "-", "-", "-"});
     } else {
-      row.insert(row.end(), {fmt::format("{:.1f}", 100.0 * found.deviations.mean_absolute),
-                             signed_percent(found.deviations.bias), signed_percent(found.worst),
-                             found.worst_id});
+      row.insert(row.end(),
+                 {percent(found.deviations.mean_absolute), signed_percent(found.deviations.bias),
+                  signed_percent(found.worst), found.worst_id});
     }
     row.push_back(fmt::format("{} of {}", found.right, found.outcomes));
     row.push_back(fmt::to_string(found.certain_and_wrong));

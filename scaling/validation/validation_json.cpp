@@ -9,6 +9,7 @@
 
 #include "scaling/bars/error_bar.hpp"
 #include "scaling/words/cell_table.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "sim/question/point_json.hpp"
 #include "sim/question/provenance.hpp"
@@ -192,10 +193,6 @@ EarlierValidation read_validation_json(const std::string& path) {
 
 namespace {
 
-std::string percent(double share) {
-  return fmt::format("{:+.1f}", 100.0 * share);
-}
-
 std::string before_and_after(const Deviations& before, const Deviations& after) {
   return fmt::format(
       "{} -> {} cases run out of sample, mean |dev.| {:.2f} -> {:.2f} %, bias {:+.2f} -> {:+.2f} %",
@@ -223,12 +220,13 @@ std::vector<std::string> moved_row(const EarlierCase* before, const CaseResult& 
   if (after.projection) now = after.projection->outcome.total;
   if (!then && !now) return {};
   if (then && now && std::abs(*now / *then - 1.0) <= moved) return {};
-  return {after.one.id,
-          seconds(then),
-          seconds(now),
-          then && now ? percent(*now / *then - 1.0) : "-",
-          then && before->published.value > 0.0 ? percent(*then / before->published - 1.0) : "-",
-          now && after.one.is_published() ? percent(after.deviation()) : "-"};
+  return {
+      after.one.id,
+      seconds(then),
+      seconds(now),
+      then && now ? signed_percent(*now / *then - 1.0) : "-",
+      then && before->published.value > 0.0 ? signed_percent(*then / before->published - 1.0) : "-",
+      now && after.one.is_published() ? signed_percent(after.deviation()) : "-"};
 }
 
 }  // namespace

@@ -7,19 +7,12 @@
 #include <algorithm>
 
 #include "scaling/validation/memory_text.hpp"
+#include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline validation {
 namespace {
-
-std::string percent(double share) {
-  return fmt::format("{:+.1f}", 100.0 * share);
-}
-
-std::string unsigned_percent(double share) {
-  return fmt::format("{:.1f}", 100.0 * share);
-}
 
 constexpr const char* mark_meanings =
     "m: needs more memory than the model of the machine leaves; o: projected without an option of "
@@ -55,13 +48,13 @@ std::string rows_text(const SetResult& result) {
     if (one.one.study != study && !table.rows.empty()) table.rows.emplace_back();
     study = one.one.study;
     const Projection& projection = *one.projection;
-    table.rows.push_back({one.one.id, one.one.question.platform,
-                          fmt::to_string(one.one.question.devices), projection.grid.str(),
-                          fmt::to_string(projection.micro_batches),
-                          name(one.one.question.options.recompute),
-                          one.one.is_published() ? seconds_text(one.one.published) : "-",
-                          seconds_text(projection.outcome.total),
-                          one.one.is_published() ? percent(one.deviation()) : "-", marks(one)});
+    table.rows.push_back(
+        {one.one.id, one.one.question.platform, fmt::to_string(one.one.question.devices),
+         projection.grid.str(), fmt::to_string(projection.micro_batches),
+         name(one.one.question.options.recompute),
+         one.one.is_published() ? seconds_text(one.one.published) : "-",
+         seconds_text(projection.outcome.total),
+         one.one.is_published() ? signed_percent(one.deviation()) : "-", marks(one)});
   }
   return table.rows.empty() ? "" : format(table) + wrapped(mark_meanings) + '\n';
 }
@@ -116,9 +109,9 @@ std::vector<std::string> statistics_row(const SetResult& result, const std::stri
     return row;
   }
   const CaseResult& worst = result.cases[found.worst];
-  row.insert(row.end(), {unsigned_percent(found.mean_absolute), percent(found.bias),
-                         unsigned_percent(found.median), unsigned_percent(found.ninetieth),
-                         percent(worst.deviation()), worst.one.id});
+  row.insert(row.end(),
+             {percent(found.mean_absolute), signed_percent(found.bias), percent(found.median),
+              percent(found.ninetieth), signed_percent(worst.deviation()), worst.one.id});
   return row;
 }
 
@@ -171,8 +164,8 @@ std::string rankings_text(const std::vector<SetResult>& results) {
     for (const Ranking& ranking : rankings(result)) {
       table.rows.push_back({ranking.study, fmt::to_string(ranking.ids.size()),
                             fmt::to_string(ranking.configurations),
-                            fmt::format("{:.2f}", ranking.tau), unsigned_percent(ranking.regret),
-                            unsigned_percent(ranking.gain_difference), ranking.ids.front()});
+                            fmt::format("{:.2f}", ranking.tau), percent(ranking.regret),
+                            percent(ranking.gain_difference), ranking.ids.front()});
     }
   }
   if (table.rows.empty()) return "";

@@ -7,7 +7,7 @@ namespace fourfold::inline sim::inline cost {
 
 namespace {
 
-std::int64_t rounded_up(std::int64_t a, std::int64_t b) {
+std::int64_t quotient_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
@@ -58,7 +58,7 @@ class ReachOfWaits {
         posts += posts_of_run_[run][channel] * p_.runs[run].repeats;
       }
       if (posts == 0) continue;
-      turns = std::max(turns, rounded_up(std::int64_t{p_.max_back} + 1, posts) + 2);
+      turns = std::max(turns, quotient_up(std::int64_t{p_.max_back} + 1, posts) + 2);
     }
     return std::min(turns, p_.cycles[cycle].repeats);
   }
@@ -87,11 +87,11 @@ class ReachOfWaits {
   void follow(std::size_t channel, std::int64_t before, const Block& from) {
     const std::int64_t own = posts_of_run_[from.run][channel];
     if (own > 0) {
-      note(reach_.runs[from.run], rounded_up(before, own), p_.runs[from.run].repeats - 1);
+      note(reach_.runs[from.run], quotient_up(before, own), p_.runs[from.run].repeats - 1);
     }
     const std::vector<Block>& blocks = history_[channel];
     for (auto block = blocks.rbegin(); block != blocks.rend() && before > 0; ++block) {
-      note(reach_.runs[block->run], rounded_up(before, block->posts), block->repeats);
+      note(reach_.runs[block->run], quotient_up(before, block->posts), block->repeats);
       const std::int64_t end = block->cycle == from.cycle ? from.turn : turns_[block->cycle];
       note(reach_.cycles[block->cycle], end - block->turn, p_.cycles[block->cycle].repeats);
       before -= block->posts * block->repeats;

@@ -16,6 +16,7 @@
 #include "bench/measure/stream.hpp"
 #include "bench/measure/turns.hpp"
 #include "engine/cpu/sgemm.hpp"
+#include "support/binary_size.hpp"
 #include "tests/golden.hpp"
 #include "tests/refusal.hpp"
 

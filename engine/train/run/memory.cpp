@@ -84,7 +84,7 @@ std::int64_t allowed_by_groups() {
 
 }  // namespace
 
-std::string size_text(double bytes) {
+std::string gigabytes_text(double bytes) {
   constexpr double giga = 1e9;
   return bytes < 1e13 ? fmt::format("{:.1f} GB", bytes / giga)
                       : fmt::format("{:.3g} GB", bytes / giga);
@@ -108,9 +108,9 @@ void refuse_without_room(Bytes counted_on_a_rank, std::int64_t ranks, std::int64
       "this run needs {} a rank, {} for the {} on this node, and {} are available; {}cut the batch "
       "into more --micro-batches, recompute (--recompute full), or use more nodes or a smaller "
       "--model",
-      size_text(counted_on_a_rank.value), size_text(needed),
+      gigabytes_text(counted_on_a_rank.value), gigabytes_text(needed),
       ranks == 1 ? "one rank" : fmt::format("{} ranks", ranks),
-      size_text(static_cast<double>(available)),
+      gigabytes_text(static_cast<double>(available)),
       offload_bucket > 0 ? fmt::format("make --offload-bucket smaller than {}, ", offload_bucket)
                          : ""));
 }

@@ -26,7 +26,7 @@ class MemoryGrowth {
 };
 
 // "1.5 GB".
-std::string size_text(double bytes);
+std::string gigabytes_text(double bytes);
 
 // What this node can still give to new work: MemAvailable of /proc/meminfo, or less where the
 // control groups of this process (a container's, a batch job's) allow less.

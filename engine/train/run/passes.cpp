@@ -133,9 +133,9 @@ void refuse_later_without_room(Bytes step, Bytes later, std::int64_t ranks,
       "this run needs {} a rank for its steps and {} more for validation and the texts it draws, "
       "{} for the {} on this node, and {} are available; draw fewer --texts or none (--tokens 0), "
       "cut the batch into more --micro-batches, or use more nodes or a smaller --model",
-      size_text(step.value), size_text(later.value), size_text(needed.value),
+      gigabytes_text(step.value), gigabytes_text(later.value), gigabytes_text(needed.value),
       ranks == 1 ? "one rank" : fmt::format("{} ranks", ranks),
-      size_text(static_cast<double>(available))));
+      gigabytes_text(static_cast<double>(available))));
 }
 
 }  // namespace fourfold::inline engine::inline train::inline run

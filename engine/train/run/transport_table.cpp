@@ -6,16 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "support/binary_size.hpp"
+
 namespace fourfold::inline engine::inline train::inline run {
-
-namespace {
-
-std::string size_text(std::int64_t bytes) {
-  if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024.0);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576.0);
-}
-
-}  // namespace
 
 std::string table(const std::vector<TransportChoice>& choices) {
   std::string result = fmt::format("{:<12} {:<15} {:<5} {:>7} {:>11}", "channel", "collective", "",
@@ -27,7 +20,7 @@ std::string table(const std::vector<TransportChoice>& choices) {
   for (const TransportChoice& choice : choices) {
     const ChosenCollective& c = choice.collective;
     result += fmt::format("{:<12} {:<15} {:<5} {:>7} {:>11}", choice.channel, name(c.kind),
-                          name(c.precision), c.members, size_text(c.bytes()));
+                          name(c.precision), c.members, size_text(static_cast<double>(c.bytes())));
     for (TransportKind candidate : candidates) {
       const auto found = std::ranges::find(choice.timings, candidate, &TransportTiming::transport);
       if (found == choice.timings.end()) {
