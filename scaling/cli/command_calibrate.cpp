@@ -157,23 +157,27 @@ std::vector<std::string> faults_of(const LibraryFit& fit,
   return faults;
 }
 
-int fit_logs(const Typed& typed) {
-  refuse_twice(typed.logs);
-  refuse_unwritable(typed.order.out);
-  std::string text;
-  LibraryBase base = nccl_on_perlmutter();
-  if (!typed.base.empty()) {
-    const Platform machine = read_platform(typed.base);
-    text = read_text_file(machine.path);
-    if (machine.name != std::filesystem::path(machine.path).stem()) {
-      throw std::runtime_error(fmt::format(
-          "--platform {}: the library of the logs takes the place of the machine's own; give {}",
-          typed.base, std::filesystem::path(machine.path).stem().string()));
-    }
-    base = {machine.library, fmt::format("as {} has it", machine.name)};
+// What is written, and what is said of it.
+struct FittedFile {
+  std::string text, said;
+  std::vector<std::string> chosen, faults;  // numbers that the logs decide; why to doubt them
+};
+
+// Of the machine whose library is replaced, whose text `file` then has.
+LibraryBase base_of(const std::string& named, FittedFile& file) {
+  if (named.empty()) return nccl_on_perlmutter();
+  const Platform machine = read_platform(named);
+  file.text = read_text_file(machine.path);
+  if (machine.name != std::filesystem::path(machine.path).stem()) {
+    throw std::runtime_error(fmt::format(
+        "--platform {}: the library of the logs takes the place of the machine's own; give {}",
+        named, std::filesystem::path(machine.path).stem().string()));
   }
+  return {machine.library, fmt::format("as {} has it", machine.name)};
+}
+
+std::vector<LogRun> read_logs(const Typed& typed, std::string& said) {
   std::vector<LogRun> runs;
-  std::string said;
   for (const std::string& log : typed.logs) {
     for (LogRun& run : read_collective_log(log, typed.ranks)) {
       said += line_of(run, log);
@@ -181,60 +185,71 @@ int fit_logs(const Typed& typed) {
       runs.push_back(std::move(run));
     }
   }
+  return runs;
+}
+
+void take_library(const std::vector<CollectiveSample>& samples, const LibraryBase& base,
+                  const Typed& typed, FittedFile& file) {
+  const LibraryFit fit = [&] {
+    try {
+      return fit_library(samples, base);
+    } catch (const std::invalid_argument&) {
+      print(file.said);  // what was read tells what is missing
+      throw;
+    }
+  }();
+  const std::string source =
+      fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
+                  typed.logs.size(), typed.logs.size() == 1 ? "" : "s");
+  const std::string own = base.library.name.empty() ? "NCCL" : base.library.name;
+  const std::string library =
+      library_toml(fit, typed.library.empty() ? own : typed.library, source);
+  if (file.text.empty()) {
+    file.text = library;
+  } else {
+    const KeptMeasurements kept = kept_measurements(file.text, samples);
+    if (!kept.said.empty()) file.said += kept.said + "\n";
+    file.text = with_library(file.text, library, kept);
+  }
+  const std::vector<CollectiveErrors> errors = collective_errors(fit.library, samples);
+  file.faults = faults_of(fit, errors);
+  for (const auto& [key, rising] : fit.rising) {
+    if (!rising.alone) file.said += rising.words + "\n";
+  }
+  file.said += collective_errors_text(errors);
+  file.chosen.insert(file.chosen.begin(), fit.chosen.begin(), fit.chosen.end());
+}
+
+int fit_logs(const Typed& typed) {
+  refuse_twice(typed.logs);
+  refuse_unwritable(typed.order.out);
+  FittedFile file;
+  const LibraryBase base = base_of(typed.base, file);
+  const std::vector<LogRun> runs = read_logs(typed, file.said);
   const std::vector<CollectiveSample> samples = samples_of(runs);
   if ((typed.ranks.nodes > 0 || typed.ranks.in_each > 0) && !samples.empty() &&
       std::ranges::none_of(runs, &LogRun::placed_by_user)) {
-    said += "The logs say where their ranks were: --nodes and --devices-per-node are not used.\n";
+    file.said +=
+        "The logs say where their ranks were: --nodes and --devices-per-node are not used.\n";
   }
-  std::vector<std::string> chosen, faults;
-  if (!text.empty()) text = with_links(std::move(text), runs, chosen, said);
-  if (samples.empty() && chosen.empty()) {
-    print(said);
+  if (!file.text.empty()) file.text = with_links(file.text, runs, file.chosen, file.said);
+  if (samples.empty() && file.chosen.empty()) {
+    print(file.said);
     throw std::runtime_error(
         "the logs have no collective, and of links nothing that the platform has a number for; "
-        "give "
-        "logs of all-reduce, all-gather or reduce-scatter, or --platform with host_link_GBps");
+        "give logs of all-reduce, all-gather or reduce-scatter, or --platform with host_link_GBps");
   }
-  if (!samples.empty()) {
-    const LibraryFit fit = [&] {
-      try {
-        return fit_library(samples, base);
-      } catch (const std::invalid_argument&) {
-        print(said);  // what was read tells what is missing
-        throw;
-      }
-    }();
-    const std::string source =
-        fmt::format("fourfold calibrate: fit to {} sizes in {} log{}", samples.size(),
-                    typed.logs.size(), typed.logs.size() == 1 ? "" : "s");
-    const std::string own = base.library.name.empty() ? "NCCL" : base.library.name;
-    const std::string library =
-        library_toml(fit, typed.library.empty() ? own : typed.library, source);
-    if (text.empty()) {
-      text = library;
-    } else {
-      const KeptMeasurements kept = kept_measurements(text, samples);
-      if (!kept.said.empty()) said += kept.said + "\n";
-      text = with_library(text, library, kept);
-    }
-    const std::vector<CollectiveErrors> errors = collective_errors(fit.library, samples);
-    faults = faults_of(fit, errors);
-    for (const auto& [key, rising] : fit.rising) {
-      if (!rising.alone) said += rising.words + "\n";
-    }
-    said += collective_errors_text(errors);
-    chosen.insert(chosen.begin(), fit.chosen.begin(), fit.chosen.end());
-  }
-  if (!typed.base.empty()) said += changes_text(typed.base, typed.order.out, text);
-  for (const std::string& fault : faults) print_line("Doubtful: " + fault + ".");
-  print(said);
-  if (!faults.empty() && !typed.accept) {
+  if (!samples.empty()) take_library(samples, base, typed, file);
+  if (!typed.base.empty()) file.said += changes_text(typed.base, typed.order.out, file.text);
+  for (const std::string& fault : file.faults) print_line("Doubtful: " + fault + ".");
+  print(file.said);
+  if (!file.faults.empty() && !typed.accept) {
     print_line(
         fmt::format("{} was not written; --accept writes it all the same.", typed.order.out));
     return status_no;
   }
-  write_whole_file(typed.order.out, text);
-  print(wrapped(fmt::format("Chosen: {}. Everything else is {}{}.", fmt::join(chosen, ", "),
+  write_whole_file(typed.order.out, file.text);
+  print(wrapped(fmt::format("Chosen: {}. Everything else is {}{}.", fmt::join(file.chosen, ", "),
                             base.whose, samples.empty() ? "" : ", marked unconfirmed")) +
         fmt::format("\n{} has {}.\n", typed.order.out,
                     typed.base.empty()

@@ -319,6 +319,68 @@ std::vector<std::vector<Entry>> side_by_side(const std::vector<Entry>& all, cons
   return groups;
 }
 
+// What a study has not done yet.
+struct OpenWork {
+  std::vector<SizedModel> bases;  // to be pre-trained
+  std::string stamp;              // the name of a file beside a base that is done
+  std::vector<Run> runs;
+};
+
+OpenWork open_work(const MemorisationStudy& study, const Desk& desk, const std::vector<Run>& runs,
+                   const MemorisationStore& store, const std::string& stamp) {
+  OpenWork open{{}, stamp, {}};
+  for (const Run& run : runs) {
+    if (store.with_key(run.key) == nullptr) open.runs.push_back(run);
+  }
+  for (const SizedModel& model : study.models) {
+    const bool needed = std::ranges::any_of(
+        open.runs, [&](const Run& run) { return run.model.name == model.name; });
+    if (needed && !files::exists(desk.base_of(model) + "/" + stamp)) open.bases.push_back(model);
+  }
+  return open;
+}
+
+void carry_out(const OpenWork& open, const MemorisationStudy& study, const Desk& desk,
+               const Corpus& corpus, MemorisationStore& store) {
+  const auto base_groups =
+      side_by_side(open.bases, [](const SizedModel&, const SizedModel&) { return true; });
+  const auto run_groups = side_by_side(
+      open.runs, [](const Run& a, const Run& b) { return a.model.name == b.model.name; });
+  const auto work_of_bases = [&](const std::vector<SizedModel>& group) {
+    double work = 0.0;
+    for (const SizedModel& model : group) {
+      work = std::max(work, desk.work_of(model, study.pretraining, study.pretraining_steps));
+    }
+    return work;
+  };
+  const auto work_of_runs = [&](const std::vector<Run>& group) {
+    return desk.work_of(group.front().model, study.continued, study.continued_steps());
+  };
+  double work = 0.0;
+  for (const auto& group : base_groups) work += work_of_bases(group);
+  for (const auto& group : run_groups) work += work_of_runs(group);
+  Progress progress(std::ssize(base_groups) + std::ssize(run_groups), work);
+  for (const auto& group : base_groups) {
+    progress.begin("pre-training of " + group.front().name, work_of_bases(group));
+    desk.pretrain(group);
+    for (const SizedModel& model : group) {
+      write_own_file(desk.base_of(model) + "/" + open.stamp, "");
+    }
+    progress.finish(counted(std::ssize(group), "model"));
+  }
+  for (const auto& group : run_groups) {
+    progress.begin(group.front().name, work_of_runs(group));
+    std::string result;
+    for (const MemorisationRecord& record : desk.carry_out(group, corpus)) {
+      store.append(record);
+      result += fmt::format("{}{} of {} at {} repetitions{}", result.empty() ? "" : "; ",
+                            record.matches.back(), study.documents, study.repetitions.back(),
+                            record.goldfish ? " with Goldfish loss" : "");
+    }
+    progress.finish(result);
+  }
+}
+
 }  // namespace
 
 int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order) {
@@ -336,56 +398,12 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   write_own_file(folder + "/held-out.txt", joined(corpus.held_out));
   MemorisationStore store(folder + "/records.jsonl", order.opening);
   const std::vector<Run> runs = desk.runs(definition_of(study, text));
-  std::vector<Run> open;
-  for (const Run& run : runs) {
-    if (store.with_key(run.key) == nullptr) open.push_back(run);
-  }
-  std::vector<SizedModel> bases;
-  const std::string stamp = digest(definition_of(study, text));
-  for (const SizedModel& model : study.models) {
-    const bool needed =
-        std::ranges::any_of(open, [&](const Run& run) { return run.model.name == model.name; });
-    if (needed && !files::exists(desk.base_of(model) + "/" + stamp)) bases.push_back(model);
-  }
+  const OpenWork open = open_work(study, desk, runs, store, digest(definition_of(study, text)));
   say_line(fmt::format("{}: {}, {} kept, {} to run; {} to be pre-trained", study.title,
-                       counted(std::ssize(runs), "run"), runs.size() - open.size(), open.size(),
-                       counted(std::ssize(bases), "model")));
+                       counted(std::ssize(runs), "run"), runs.size() - open.runs.size(),
+                       open.runs.size(), counted(std::ssize(open.bases), "model")));
   try {
-    const auto base_groups =
-        side_by_side(bases, [](const SizedModel&, const SizedModel&) { return true; });
-    const auto run_groups =
-        side_by_side(open, [](const Run& a, const Run& b) { return a.model.name == b.model.name; });
-    const auto work_of_bases = [&](const std::vector<SizedModel>& group) {
-      double work = 0.0;
-      for (const SizedModel& model : group) {
-        work = std::max(work, desk.work_of(model, study.pretraining, study.pretraining_steps));
-      }
-      return work;
-    };
-    const auto work_of_runs = [&](const std::vector<Run>& group) {
-      return desk.work_of(group.front().model, study.continued, study.continued_steps());
-    };
-    double work = 0.0;
-    for (const auto& group : base_groups) work += work_of_bases(group);
-    for (const auto& group : run_groups) work += work_of_runs(group);
-    Progress progress(std::ssize(base_groups) + std::ssize(run_groups), work);
-    for (const auto& group : base_groups) {
-      progress.begin("pre-training of " + group.front().name, work_of_bases(group));
-      desk.pretrain(group);
-      for (const SizedModel& model : group) write_own_file(desk.base_of(model) + "/" + stamp, "");
-      progress.finish(counted(std::ssize(group), "model"));
-    }
-    for (const auto& group : run_groups) {
-      progress.begin(group.front().name, work_of_runs(group));
-      std::string result;
-      for (const MemorisationRecord& record : desk.carry_out(group, corpus)) {
-        store.append(record);
-        result += fmt::format("{}{} of {} at {} repetitions{}", result.empty() ? "" : "; ",
-                              record.matches.back(), study.documents, study.repetitions.back(),
-                              record.goldfish ? " with Goldfish loss" : "");
-      }
-      progress.finish(result);
-    }
+    carry_out(open, study, desk, corpus, store);
   } catch (const Interrupted&) {
     say_line("interrupted: finished runs are kept in " + folder +
              "/records.jsonl; the same command goes on from there");

@@ -207,6 +207,93 @@ std::vector<std::string> remarks_on(const Data& data) {
   return remarks;
 }
 
+void refuse_step_without_room(const TrainSettings& settings, const World& world) {
+  const std::int64_t neighbours = world.ranks_on_this_node();
+  together([&] {
+    const MemoryUse counted = counted_memory(settings);
+    refuse_without_room(counted.peak + counted.on_host, neighbours, available_bytes(),
+                        settings.options.offload_bucket);
+  });
+}
+
+// Of what comes after a step, such as samples: more than the step needs.
+void refuse_passes_without_room(const TrainSettings& settings, const World& world) {
+  const std::int64_t neighbours = world.ranks_on_this_node();
+  Bytes own;
+  together([&] { own = memory_of_later_passes(settings, stage_of(settings.grid, world.rank())); });
+  const Bytes later = {std::ranges::max(world.all(own.value))};
+  together([&] {
+    refuse_later_without_room(counted_memory(settings).peak, later, neighbours, available_bytes());
+  });
+}
+
+// Of the checkpoint that a run goes on from, without its weights; else of step 0.
+TrainingState state_before(const TrainSettings& settings) {
+  if (!settings.resume.empty()) return read_training_state(settings.resume);
+  TrainingState state;
+  state.model = settings.model;
+  state.seed = settings.seed;
+  state.trainer = nlohmann::json::object();
+  return state;
+}
+
+// What the header says that is known before the weights are there.
+RunFacts facts_of(const TrainSettings& settings, const Data& data, const KernelChoices& choices,
+                  const std::vector<double>& peaks) {
+  RunFacts facts;
+  facts.cpu = cpu_text();
+  facts.libraries = mpi_text() + "; " + blas_report();
+  facts.openblas_core = openblas_core();
+  facts.kernels = kernels_text(choices, peaks.front());
+  facts.data = data.description();
+  facts.word = word_name(data.format());
+  on_first_rank([&] {
+    facts.data_remarks = remarks_on(data);
+    facts.idle = idle_options(settings);
+  });
+  facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
+  facts.work = counted_work(settings);
+  facts.work.peak = peak_of(peaks);
+  facts.counted = counted_memory(settings);
+  return facts;
+}
+
+// The slowest rank's.
+double seconds_to_prepare(TunedBackend& backend, const std::vector<CountedProduct>& products,
+                          const World& world) {
+  const auto began = std::chrono::steady_clock::now();
+  backend.prepare(products);
+  const std::chrono::duration<double> prepared = std::chrono::steady_clock::now() - began;
+  return std::ranges::max(world.all(prepared.count()));
+}
+
+// With a checkpoint's weights, to go on from or to start from, or with random ones.
+void fill(Weights& weights, const TrainSettings& settings, const std::string& digest,
+          TrainingState& state, RunFacts& facts) {
+  if (!settings.resume.empty()) {
+    state = read_checkpoint(settings.resume, settings.model, weights);
+    begin_other_data(state, digest, facts);
+    on_first_rank([&] { sweep_checkpoints(folder_of(settings.resume)); });
+  } else if (!settings.start_from.empty()) {
+    const TrainingState before = read_weights(settings.start_from, settings.model, weights);
+    if (before.trainer.contains("imported")) {
+      state.trainer["imported"] = before.trainer.at("imported");
+    }
+    state.trainer["started_from"] = {{"checkpoint", settings.start_from}, {"step", before.step}};
+  } else {
+    weights.initialise(settings.model, settings.seed);
+  }
+}
+
+void log_header(const TrainSettings& settings, const RunFacts& facts, RunLog& log) {
+  log.say_lines(header_text(settings, facts));
+  const std::string squeezed = squeezed_decay(settings.learning_rate, settings.length);
+  if (!squeezed.empty()) log.say(squeezed);
+  on_first_rank([&] { say_left_out(settings.resume, log); });
+  log.record(header_json(settings, facts));
+  together([&] { log.expect_whole(); });
+}
+
 }  // namespace
 
 std::string log_path(const TrainSettings& settings) {
@@ -246,17 +333,8 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
 }
 
 TrainOutcome train_model(const TrainSettings& settings, World& world) {
-  const std::int64_t neighbours = world.ranks_on_this_node();
-  together([&] {
-    const MemoryUse counted = counted_memory(settings);
-    refuse_without_room(counted.peak + counted.on_host, neighbours, available_bytes(),
-                        settings.options.offload_bucket);
-  });
-  TrainingState state;
-  state.model = settings.model;
-  state.seed = settings.seed;
-  state.trainer = nlohmann::json::object();
-  if (!settings.resume.empty()) state = read_training_state(settings.resume);
+  refuse_step_without_room(settings, world);
+  TrainingState state = state_before(settings);
   on_first_rank([&] { refuse_outputs(settings, state.step); });
   std::optional<Data> opened;
   together([&] {
@@ -265,13 +343,7 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   });
   const Data& data = *opened;
   const std::string digest = digest_of_all(data, world);
-  Bytes own_later;
-  together(
-      [&] { own_later = memory_of_later_passes(settings, stage_of(settings.grid, world.rank())); });
-  const Bytes later = {std::ranges::max(world.all(own_later.value))};
-  together([&] {
-    refuse_later_without_room(counted_memory(settings).peak, later, neighbours, available_bytes());
-  });
+  refuse_passes_without_room(settings, world);
   const Program program = record_step(settings.model, options_in_effect(settings),
                                       stage_of(settings.grid, world.rank()));
   TunedBackend backend;
@@ -291,42 +363,12 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   const KernelChoices choices =
       choices_for(settings, state.trainer.value("kernels", nlohmann::json()), world);
   backend.set_choices(choices);
-  RunFacts facts;
-  facts.cpu = cpu_text();
-  facts.libraries = mpi_text() + "; " + blas_report();
-  facts.openblas_core = openblas_core();
-  facts.kernels = kernels_text(choices, peaks.front());
-  facts.data = data.description();
-  facts.word = word_name(data.format());
-  on_first_rank([&] {
-    facts.data_remarks = remarks_on(data);
-    facts.idle = idle_options(settings);
-  });
-  facts.unigram_nats = unigram_entropy(data.validation_words(), settings.model.vocabulary);
-  facts.work = counted_work(settings);
-  facts.work.peak = peak_of(peaks);
-  facts.counted = counted_memory(settings);
-
+  RunFacts facts = facts_of(settings, data, choices, peaks);
   give_back_free_memory();
-  const auto began = std::chrono::steady_clock::now();
-  backend.prepare(products_of(settings, program));
-  const std::chrono::duration<double> prepared = std::chrono::steady_clock::now() - began;
-  facts.prepare_seconds = std::ranges::max(world.all(prepared.count()));
+  facts.prepare_seconds = seconds_to_prepare(backend, products_of(settings, program), world);
   const MemoryGrowth growth;
   Weights weights(program, settings.grid, world.rank(), backend.memory());
-  if (!settings.resume.empty()) {
-    state = read_checkpoint(settings.resume, settings.model, weights);
-    begin_other_data(state, digest, facts);
-    on_first_rank([&] { sweep_checkpoints(folder_of(settings.resume)); });
-  } else if (!settings.start_from.empty()) {
-    const TrainingState before = read_weights(settings.start_from, settings.model, weights);
-    if (before.trainer.contains("imported")) {
-      state.trainer["imported"] = before.trainer.at("imported");
-    }
-    state.trainer["started_from"] = {{"checkpoint", settings.start_from}, {"step", before.step}};
-  } else {
-    weights.initialise(settings.model, settings.seed);
-  }
+  fill(weights, settings, digest, state, facts);
   together([&] { const CheckpointLayout can_be_saved(weights, saved_matrices(settings.model)); });
   state.trainer["typed"] = settings.typed;
   state.trainer["kernels"] = json_of(choices);
@@ -348,12 +390,7 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   give_back_free_memory();  // of the trials of transports
   facts.transports = transports_text(channels.choices());
   state.trainer["transports"] = json_of(channels.choices());
-  log.say_lines(header_text(settings, facts));
-  const std::string squeezed = squeezed_decay(settings.learning_rate, settings.length);
-  if (!squeezed.empty()) log.say(squeezed);
-  on_first_rank([&] { say_left_out(settings.resume, log); });
-  log.record(header_json(settings, facts));
-  together([&] { log.expect_whole(); });
+  log_header(settings, facts, log);
   TrainOutcome outcome = trainer.run(state, facts, growth);
   together([&] { log.expect_all_said(); });
   return outcome;
