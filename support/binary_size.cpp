@@ -1,9 +1,8 @@
 // The largest unit that a size reaches, four digits at most; see binary_size.hpp.
 #include "support/binary_size.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
+#include <cstdio>
 #include <stdexcept>
 
 namespace fourfold::inline support {
@@ -15,7 +14,9 @@ std::string size_text(double bytes) {
     bytes /= 1024.0;
     ++unit;
   }
-  return fmt::format("{:.4g} {}", bytes, units[unit]);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g %s", bytes, units[unit]);
+  return text.data();
 }
 
 std::int64_t size_from_text(const std::string& text) {
@@ -34,8 +35,7 @@ std::int64_t size_from_text(const std::string& text) {
   if (unit == "G" || unit == "GiB") shift = 30;
   constexpr std::int64_t most = std::int64_t{1} << 40;
   if (used == 0 || shift < 0 || number < 1 || number > most >> shift) {
-    throw std::invalid_argument(
-        fmt::format("'{}' is no size from 1 to 1024G, such as 64KiB or 4M", text));
+    throw std::invalid_argument("'" + text + "' is no size from 1 to 1024G, such as 64KiB or 4M");
   }
   return number << shift;
 }

@@ -8,11 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -21,6 +18,7 @@
 #include "scaling/jobs/progress.hpp"
 #include "scaling/records/provenance.hpp"
 #include "scaling/study/memorisation_record.hpp"
+#include "scaling/study/memorisation_store.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/words/output.hpp"
 #include "schedule/models/model_file.hpp"
@@ -226,44 +224,6 @@ class Desk {
   std::string folder_;
   std::string engine_ = beside_this_executable("fourfold-engine");
   std::map<std::string, Model> models_;
-};
-
-// Records of this very study, by key, and a file that takes more.
-class MemorisationStore {
- public:
-  MemorisationStore(const std::string& path, Opening opening) : path_(path) {
-    if (opening == Opening::fresh) files::remove(path);
-    std::string kept;
-    bool whole = true;
-    for (const TextLine& line : read_own_lines(path, "the records in")) {
-      whole = whole && line.ended;
-      try {
-        const MemorisationRecord record = parse_memorisation_record(line.text);
-        records_[record.key] = record;
-        kept += line.text + "\n";
-      } catch (const std::runtime_error&) {
-        whole = false;
-        append_own_line(path + ".torn", line.text);
-        say_line(fmt::format(
-            "{0} has a line that is no record; its run is done again, and the line is in {0}.torn",
-            path));
-      }
-    }
-    // A line that was cut off would swallow the next record.
-    if (!whole) write_own_file(path, kept);
-  }
-  void append(const MemorisationRecord& record) {
-    append_own_line(path_, to_json(record));
-    records_[record.key] = record;
-  }
-  const MemorisationRecord* with_key(const std::string& key) const {
-    const auto found = records_.find(key);
-    return found == records_.end() ? nullptr : &found->second;
-  }
-
- private:
-  std::string path_;
-  std::map<std::string, MemorisationRecord> records_;
 };
 
 std::string joined(const std::vector<std::string>& documents) {
