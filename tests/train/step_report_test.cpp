@@ -271,13 +271,13 @@ TEST_F(Spans, OfTransportsAreBusBandwidths) {
   };
   for (const Row& row :
        std::vector<Row>{{CollectiveKind::all_reduce, Precision::fp32, 500'000'000,
-                         "all-reduce      fp32        4  1907.3 MiB      1.5        -        3"},
+                         "all-reduce      fp32        4   1.863 GiB      1.5        -        3"},
                         {CollectiveKind::all_gather, Precision::bf16, 1'000'000'000,
-                         "all-gather      bf16        4  1907.3 MiB     0.75        -      1.5"},
+                         "all-gather      bf16        4   1.863 GiB     0.75        -      1.5"},
                         {CollectiveKind::reduce_scatter, Precision::fp32, (1 << 18) - 256,
-                         "reduce-scatter  fp32        4  1023.0 KiB 0.000393        - 0.000786"},
+                         "reduce-scatter  fp32        4    1023 KiB 0.000393        - 0.000786"},
                         {CollectiveKind::reduce_scatter, Precision::fp32, 1 << 18,
-                         "reduce-scatter  fp32        4     1.0 MiB 0.000393        - 0.000786"}}) {
+                         "reduce-scatter  fp32        4       1 MiB 0.000393        - 0.000786"}}) {
     const ChosenCollective collective{row.kind, Owed::sum, row.precision, 4, row.elements};
     const std::string text = table({{"z_gather",
                                      collective,
