@@ -32,35 +32,58 @@ struct CountedLines::Kept {
   std::map<std::array<std::int64_t, 6>, std::vector<Load>> loads;
   // By nodes of a job: what it finds of sets of devices holds for all its lines.
   std::map<std::int64_t, Topology> topologies;
+  // By lines: the first device of each line, and what its ring loads.
+  struct Line {
+    std::int64_t first = 0;
+    Footprint footprint;
+  };
+  std::map<std::array<std::int64_t, 3>, std::vector<Line>> lines_of;
+
+  const Topology& topology_of(std::int64_t devices) {
+    const std::int64_t nodes = nodes_of(devices, platform);
+    return topologies.try_emplace(nodes, platform, nodes).first->second;
+  }
+
+  const std::vector<Line>& all_of(AxisLines lines) {
+    const auto [at, is_new] = lines_of.try_emplace({lines.stride, lines.extent, lines.devices});
+    if (!is_new) return at->second;
+    const Topology& topology = topology_of(lines.devices);
+    const std::int64_t length = lines.stride * (lines.extent - 1);
+    std::vector<std::int64_t> members(static_cast<std::size_t>(lines.extent));
+    for (std::int64_t first = 0; first + length < lines.devices; ++first) {
+      if (first % (lines.stride * lines.extent) >= lines.stride) continue;
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        members[i] = first + static_cast<std::int64_t>(i) * lines.stride;
+      }
+      at->second.push_back({first, topology.ring_footprint(members, 0)});
+    }
+    return at->second;
+  }
 
   std::vector<Load> count(AxisLines lines, std::int64_t stride, std::int64_t slices,
                           std::int64_t in_flight) {
-    const std::int64_t nodes = nodes_of(lines.devices, platform);
-    const Topology& topology = topologies.try_emplace(nodes, platform, nodes).first->second;
+    const Topology& topology = topology_of(lines.devices);
     const auto links = static_cast<std::size_t>(topology.link_count());
     std::vector<double> sums(links * static_cast<std::size_t>(slices));  // by slice and link
-    const std::int64_t length = lines.stride * (lines.extent - 1);
-    std::vector<std::int64_t> line(static_cast<std::size_t>(lines.extent));
-    for (std::int64_t first = 0; first + length < lines.devices; ++first) {
-      if (first % (lines.stride * lines.extent) >= lines.stride) continue;
-      for (std::size_t i = 0; i < line.size(); ++i) {
-        line[i] = first + static_cast<std::int64_t>(i) * lines.stride;
-      }
-      const auto slice = static_cast<std::size_t>(first / stride % slices);
-      for (const LinkShare& one : topology.ring_footprint(line, 0)) {
-        const auto link = static_cast<std::size_t>(one.link);
-        sums[slice * links + link] += one.share;
+    for (const Line& line : all_of(lines)) {
+      const auto slice = static_cast<std::size_t>(line.first / stride % slices);
+      for (const LinkShare& one : line.footprint) {
+        sums[slice * links + static_cast<std::size_t>(one.link)] += one.share;
       }
     }
     std::vector<Load> result;
     for (std::int64_t slice = 0; slice < slices; ++slice) {
+      // Others that are never busy beside it add nothing.
+      const std::int64_t reach = in_flight == 0 ? slices : in_flight;
+      const std::int64_t from = std::max<std::int64_t>(0, slice - reach + 1);
+      const std::int64_t to = std::min(slices, slice + reach);
       const auto load_of = [&](std::int32_t link) {
         const auto sum = [&](std::int64_t of) {
           return sums[static_cast<std::size_t>(of) * links + static_cast<std::size_t>(link)];
         };
         if (sum(slice) == 0.0) return 0.0;
         double all = 0.0;
-        for (std::int64_t other = 0; other < slices; ++other) {
+        for (std::int64_t other = from; other < to; ++other) {
           all += sum(other) * beside(slice - other, in_flight);
         }
         return all / topology.capacity(link).value;
@@ -92,6 +115,8 @@ struct CountedLines::Kept {
     const std::int32_t inside = topology.links_per_node() - nics;
     std::vector<double> most(static_cast<std::size_t>(inside) + 2);
     for (std::int32_t link = 0; link < topology.link_count(); ++link) {
+      const double load = load_of(link);
+      if (load == 0.0) continue;
       std::int32_t number = inside + 1;
       if (topology.kind(link) <= LinkKind::nic_in) {
         number = link % topology.links_per_node();
@@ -100,7 +125,7 @@ struct CountedLines::Kept {
         number = inside;
       }
       double& busiest = most[static_cast<std::size_t>(number)];
-      busiest = std::max(busiest, load_of(link));
+      busiest = std::max(busiest, load);
     }
     Load result;
     result.rate = 1.0 / *std::ranges::max_element(most);
