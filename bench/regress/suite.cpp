@@ -177,21 +177,22 @@ class Suite {
   void memory() {
     Stream stream(stream_array_bytes(world_.ranks_on_this_node()));
     const double more = repeated("memory");
-    const std::vector<Sample> seconds =
-        take_turns({[&] { return stream.seconds(StreamLoop::copy, more); },
-                    [&] { return stream.seconds(StreamLoop::triad, more); }},
-                   turns(15));
+    constexpr std::array loops{StreamLoop::copy, StreamLoop::triad};
+    std::vector<Take> takes;
+    for (StreamLoop loop : loops) {
+      takes.push_back([&, loop] { return stream.seconds(loop, more); });
+    }
+    const std::vector<Sample> seconds = take_turns(takes, turns(15));
     if (!stream.right()) throw std::runtime_error("memory holds other numbers than were written");
     const Scale scale = on_virtual_machine() ? Scale::traffic : Scale::absolute;
-    std::size_t i = 0;
-    for (StreamLoop loop : {StreamLoop::copy, StreamLoop::triad}) {
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      const StreamLoop loop = loops[i];
       Metric metric{fmt::format("memory {}", name(loop)), "GB/s", scale, 0, 0, {}};
       const double rate = stream.bytes(loop) * giga / median(seconds[i]);
       note_rank(metric.name, rate, rate);
       metric.value = metric.judged = sum_over_ranks(rate);
       metric.samples = world_.all(thinned(rates(stream.bytes(loop) * giga, seconds[i])));
       result_.metrics.push_back(std::move(metric));
-      ++i;
     }
   }
 
