@@ -13,6 +13,15 @@
 namespace fourfold::tests {
 namespace {
 
+TEST(AxisShares, OfLinesInOneGroupHaveNoLinkBetweenGroups) {
+  const Platform platform = dragonfly("small", mesh_node(4, 100), 8, {0, 0});
+  const AxisRates rates(platform);
+  std::vector<LinkShare> shares;
+  rates.shares({platform.node.devices, 4, 4 * platform.node.devices}, {}, shares);
+  ASSERT_FALSE(shares.empty());
+  for (const LinkShare& one : shares) EXPECT_NE(one.link, rates.links() - 1);
+}
+
 // Groups of 112 nodes, four devices and NICs each.
 Platform alps(Detours detours) {
   Platform platform = dragonfly("alps", mesh_node(4, 150), 24, detours);

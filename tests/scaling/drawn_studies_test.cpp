@@ -198,6 +198,24 @@ void expect_sound_text(const std::string& text) {
 }
 
 // Every row's seconds stand in the table, and what is marked is explained below.
+// How much longer than the fastest the paper's first takes.
+void expect_ranks_said(const Study& study) {
+  std::string said = ranks_text(study);
+  std::ranges::replace(said, '\n', ' ');
+  for (const StudyRow& row : study.rows) {
+    double best = HUGE_VAL, paper = 0.0;
+    for (const GridSeconds& one : row.record.simulated) {
+      best = std::min(best, one.simulated->value);
+      const GridSeconds& choice = row.record.paper_choice;
+      const bool is_it = one.grid == choice.grid && one.micro_batches == choice.micro_batches;
+      if (is_it) paper = one.simulated->value;
+    }
+    if (said.empty() || paper == 0.0) continue;
+    const double longer = 100.0 * (paper / best - 1.0);
+    EXPECT_THAT(said, testing::HasSubstr(fmt::format("model's first {:.1f} %.", longer)));
+  }
+}
+
 TEST(DrawnStudies, HaveTablesWithARowForEachRecord) {
   for_each_study([](const Study& study) {
     const std::string table = study_table(study, Width::whole);
@@ -225,6 +243,7 @@ TEST(DrawnStudies, HaveTablesWithARowForEachRecord) {
       EXPECT_EQ(lines_with(table, "^ the limit on simulated grids"), capped ? 1U : 0U);
     }
     expect_sound_text(sweep_table(study) + run_table(study) + ranks_text(study));
+    expect_ranks_said(study);
   });
 }
 

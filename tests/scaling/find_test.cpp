@@ -561,11 +561,14 @@ nlohmann::json trace_of(const Record& record) {
 
 std::vector<std::string> processes(const nlohmann::json& trace) {
   std::vector<std::string> names;
+  std::set<std::string> with_memory;
   for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "C") with_memory.insert(event.at("pid").dump());
     if (event.at("name") != "process_name") continue;
     names.push_back(fmt::format("{}: {}", event.at("pid").dump(),
                                 event.at("args").at("name").get<std::string>()));
   }
+  EXPECT_EQ(with_memory.size(), names.size());
   return names;
 }
 

@@ -157,6 +157,8 @@ TEST(PointText, SaysHowManyChunksHaveAsManyLayers) {
   record.point.model.layers = 17;
   record.point.options.chunks = 1;
   EXPECT_THAT(point_text(record), HasSubstr("by 5 stages: 2 times 3, 2 times 4, 3."));
+  record.point.options.chunks = 2;
+  EXPECT_THAT(point_text(record), HasSubstr("by 5 stages of 2 chunks: "));
 }
 
 // The names in the lists of keys that the reader allows, as its source has them.

@@ -39,6 +39,7 @@ Record distinct_record() {
   record.best_grids[1].paper = {3.25};
   record.best_grids[2].paper = {3.75};
   record.provenance.seed = 12;
+  record.varies = StepSpread{{0.375}, {0.4375}, 1.1875, 1.4375};
   return record;
 }
 
@@ -53,7 +54,8 @@ TEST(Texts, OfARecordAsJsonSayEachNumberByItsName) {
                   "sources": 4, "pairs": 40, "tie_below": 0.03, "runs_least": -0.125,
                   "runs_most": 0.75, "widened_by": ["nodes"]},
     "estimated_s": 16.0, "without_what_ifs_s": 19.5, "executed_flop_per_device": 1.5e15,
-    "fidelity": "simulated", "key": "0123456789abcdef", "model_flop": 1e19,
+    "varies": {"for_slowest_device_s": 0.375, "for_last_member_s": 0.4375, "p90_over_p50": 1.1875,
+               "p99_over_p50": 1.4375}, "fidelity": "simulated", "key": "0123456789abcdef", "model_flop": 1e19,
     "memory_B": 30.25e9, "memory_limit_B": 54.4e9, "memory_by_stage_B": [11e9, 12e9, 13e9],
     "memory_by_role_B": {"activations": 15.25e9, "gathered weights": 3e9, "gradients": 4e9,
                          "optimizer state": 6e9, "parameters": 2e9},
@@ -95,6 +97,7 @@ TEST(Texts, OfAPointAndItsSearchSayEveryNumber) {
       {"regret", [](Record& r) { r.regret = *r.regret / 2; }},
       {"the verdict", [](Record& r) { r.verdict = "exhausted"; }},
       {"the bar", [](Record& r) { r.bar->high /= 2; }},
+      {"nine of ten", [](Record& r) { r.varies->p90 = 1.0625; }},
       {"its runs", [](Record& r) { r.bar->runs /= 2; }},
       {"the paper's choice", [](Record& r) { r.paper_choice.grid = ProcessGrid(2, 2, 2, 2); }},
       {"what if", [](Record& r) { r.point.scales["nodes"] = 0.25; }},

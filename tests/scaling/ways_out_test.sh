@@ -19,7 +19,7 @@ questions=(
   "project --platform torus --model gpt-20b --devices 8 --system megatron-core"
   "advise --platform torus --model gpt-20b --devices 4,8 --zero 0 --tokens 1T"
 )
-printed=0 some_layers=0
+printed=0 some_layers=0 grids=0
 for question in "${questions[@]}"; do
   # Words of a question are flags.
   # shellcheck disable=SC2206
@@ -49,6 +49,8 @@ said = [set(w["command"].split()) for w in answer["ways_out"]]
 assert not any(a < b for i, a in enumerate(said) for b in said[i + 1:]), "does more for no less: " + str(said)
 for way in answer["ways_out"]: print(way["command"])' >commands || fail "${words[*]}: its JSON is wrong"
   cat commands >>all
+  offered=$(grep -oE -- '--grid [^ ]+' commands | sort -u | wc -l)
+  [ "$offered" -le "$grids" ] || grids=$offered
   [ -s commands ] || fail "${words[*]} has no way out"
   while IFS= read -r command; do
     grep -qF -- "$command" "$folder/said" || fail "only --json has: $command"
@@ -69,5 +71,6 @@ assert way["options"] if "options" in way else way["memory"]["fits"] in ("fits",
 done
 grep -qF -- "--recompute full --offload-activations on" all || fail "nothing is moved to the host"
 [ "$some_layers" -ge 1 ] || fail "nowhere are some layers recomputed"
+[ "$grids" -ge 4 ] || fail "one question hears of $grids grids at most"
 [ "$printed" -ge 12 ] || fail "only $printed ways out"
 echo "$printed ways out fit"

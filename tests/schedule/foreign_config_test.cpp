@@ -212,6 +212,7 @@ TEST(ForeignConfig, AKeyThatNobodyReadsIsNamed) {
                             "transformers_version", "initializer_range"}) {
       json config = good;
       config[key] = 3;
+      config["of_no_value"] = nullptr;
       EXPECT_EQ(text_of(model_in_config(config, "it")), usual) << key;
     }
     for (const char* key : {"num_experts", "moe_num_experts", "n_routed_experts", "ffn_experts"}) {
@@ -372,10 +373,12 @@ TEST(LaunchWords, WhatNoModelHereHasIsSaid) {
 }
 
 TEST(LaunchWords, WhatNobodyReadsIsNamedAndWhatChangesNoTimeIsNot) {
-  const LaunchWords words(std::string(arguments) +
-                          " --lr 3e-4 --save here --fp8-format hybrid --log-interval 10"
-                          " --optimizer adam --optimizer-cpu-offload --data-path x"
-                          " --data-parallel-sharding-strategy optim");
+  const LaunchWords words(
+      std::string(arguments) +
+      " --lr 3e-4 --save here --fp8-format hybrid --log-interval 10"
+      " --optimizer adam --optimizer-cpu-offload --data-path x --seed 7"
+      " --vocab-file v --merge-file m --split 9,1 --eval-iters 3 --weight-decay 1"
+      " --data-parallel-sharding-strategy optim");
   model_in_launch(words);
 
   EXPECT_THAT(words.not_asked(),

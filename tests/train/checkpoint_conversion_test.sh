@@ -133,7 +133,7 @@ $here nowhere there|cannot read nowhere/config.json
 $here lacking there|cannot read lacking/model-00002-of-00003.safetensors
 $here twice there|both hold
 $here both there|does not speak of both/model.safetensors
-$here llama/given-1 there --sequence 99|--sequence 99 cannot be used
+$here llama/given-1 there --sequence 99|--sequence 99 cannot be used: llama/given-1 has 12 positions
 $here llama/given-1 there --sequence 0|--sequence
 $here gpt2/given-1 there --sequence 8|has learnt each
 $there llama/ours-1 there --shard-GB nan|--shard-GB

@@ -168,7 +168,8 @@ TEST_F(Header, SaysEachOptionThatIsNotTheUsualOne) {
        }},
       {"transports that were chosen", [](auto&, auto& f) { f.transports = ", as before"; }},
       {"libraries that were prepared", [](auto&, auto& f) { f.prepare_seconds = 2.25; }},
-      {"a weight decay and a clip", [](auto& s, auto&) {
+      {"a weight decay, a clip and bad steps", [](auto& s, auto&) {
+         s.bad_steps = BadSteps::skip;
          s.optimizer.weight_decay = 0.25;
          s.optimizer.clip_norm = 3.0;
        }}};
