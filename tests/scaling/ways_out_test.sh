@@ -49,7 +49,7 @@ said = [set(w["command"].split()) for w in answer["ways_out"]]
 assert not any(a < b for i, a in enumerate(said) for b in said[i + 1:]), "does more for no less: " + str(said)
 for way in answer["ways_out"]: print(way["command"])' >commands || fail "${words[*]}: its JSON is wrong"
   cat commands >>all
-  offered=$(grep -oE -- '--grid [^ ]+' commands | sort -u | wc -l)
+  offered=$(sed -nE 's|.*(--grid [^ ]+).*|\1|p' commands | sort -u | wc -l)
   [ "$offered" -le "$grids" ] || grids=$offered
   [ -s commands ] || fail "${words[*]} has no way out"
   while IFS= read -r command; do
