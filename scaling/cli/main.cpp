@@ -29,9 +29,8 @@ namespace {
 // mallopt(3). A search records thousands of programs of a megabyte each: left alone, malloc gives
 // each one's memory back to the system, which hands the next one's out page by page.
 void keep_freed_memory() {
-  constexpr int largest = 32 << 20;  // beyond that it takes no threshold
-  mallopt(M_MMAP_THRESHOLD, largest);
-  mallopt(M_TRIM_THRESHOLD, 2 * largest);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that it takes
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
 int run(int count, char** typed) {
