@@ -232,7 +232,9 @@ int fit_logs(const Typed& typed) {
     file.said +=
         "The logs say where their ranks were: --nodes and --devices-per-node are not used.\n";
   }
-  if (!file.text.empty()) file.text = with_links(file.text, runs, file.chosen, file.said);
+  if (!file.text.empty()) {
+    file.text = with_links(std::move(file.text), runs, file.chosen, file.said);
+  }
   if (samples.empty() && file.chosen.empty()) {
     print(file.said);
     throw std::runtime_error(

@@ -357,8 +357,9 @@ int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order)
   write_own_file(folder + "/background.txt", joined(corpus.background));
   write_own_file(folder + "/held-out.txt", joined(corpus.held_out));
   MemorisationStore store(folder + "/records.jsonl", order.opening);
-  const std::vector<Run> runs = desk.runs(definition_of(study, text));
-  const OpenWork open = open_work(study, desk, runs, store, digest(definition_of(study, text)));
+  const std::string definition = definition_of(study, text);
+  const std::vector<Run> runs = desk.runs(definition);
+  const OpenWork open = open_work(study, desk, runs, store, digest(definition));
   say_line(fmt::format("{}: {}, {} kept, {} to run; {} to be pre-trained", study.title,
                        counted(std::ssize(runs), "run"), runs.size() - open.runs.size(),
                        open.runs.size(), counted(std::ssize(open.bases), "model")));

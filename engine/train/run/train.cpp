@@ -207,8 +207,7 @@ std::vector<std::string> remarks_on(const Data& data) {
   return remarks;
 }
 
-void refuse_step_without_room(const TrainSettings& settings, const World& world) {
-  const std::int64_t neighbours = world.ranks_on_this_node();
+void refuse_step_without_room(const TrainSettings& settings, std::int64_t neighbours) {
   together([&] {
     const MemoryUse counted = counted_memory(settings);
     refuse_without_room(counted.peak + counted.on_host, neighbours, available_bytes(),
@@ -217,8 +216,8 @@ void refuse_step_without_room(const TrainSettings& settings, const World& world)
 }
 
 // Of what comes after a step, such as samples: more than the step needs.
-void refuse_passes_without_room(const TrainSettings& settings, const World& world) {
-  const std::int64_t neighbours = world.ranks_on_this_node();
+void refuse_passes_without_room(const TrainSettings& settings, const World& world,
+                                std::int64_t neighbours) {
   Bytes own;
   together([&] { own = memory_of_later_passes(settings, stage_of(settings.grid, world.rank())); });
   const Bytes later = {std::ranges::max(world.all(own.value))};
@@ -333,7 +332,8 @@ void refuse_resume(const TrainSettings& settings, const TrainingState& state) {
 }
 
 TrainOutcome train_model(const TrainSettings& settings, World& world) {
-  refuse_step_without_room(settings, world);
+  const std::int64_t neighbours = world.ranks_on_this_node();
+  refuse_step_without_room(settings, neighbours);
   TrainingState state = state_before(settings);
   on_first_rank([&] { refuse_outputs(settings, state.step); });
   std::optional<Data> opened;
@@ -343,7 +343,7 @@ TrainOutcome train_model(const TrainSettings& settings, World& world) {
   });
   const Data& data = *opened;
   const std::string digest = digest_of_all(data, world);
-  refuse_passes_without_room(settings, world);
+  refuse_passes_without_room(settings, world, neighbours);
   const Program program = record_step(settings.model, options_in_effect(settings),
                                       stage_of(settings.grid, world.rank()));
   TunedBackend backend;
