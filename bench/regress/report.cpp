@@ -108,8 +108,7 @@ std::string disturbance(const MachineRun& run) {
   if (run.stolen_cores > run.lost_cores() / 2) {
     return fmt::format(
         "could not judge: the hypervisor kept {:.1f} cores for other machines, which nobody here "
-        "can "
-        "hold off;\nmeasure again later, or on a host of its own\n",
+        "can hold off;\nmeasure again later, or on a host of its own\n",
         run.stolen_cores);
   }
   return fmt::format(
@@ -153,11 +152,10 @@ std::string regress_text(const RegressReport& report) {
   text += report.compared ? compared_table(report.judgements) : measured_table(report.run);
   text += "\n";
   if (!report.wider.empty()) {
-    text += hanging(
-        fmt::format("--allow holds not for these, which differ by more on a machine that has not "
-                    "changed: {}; --allow 'NAME=5%' would.",
-                    fmt::join(report.wider, "; ")),
-        0);
+    text += fmt::format(
+        "--allow holds not for these, which differ by more on a machine that has not changed: {}; "
+        "--allow 'NAME=5%' would.\n",
+        fmt::join(report.wider, "; "));
   }
   for (const Judgement& j : report.judgements) {
     if (failed(j) || j.standing == Standing::missing) text += j.name + " " + words(j) + "\n";
@@ -172,7 +170,7 @@ std::string regress_text(const RegressReport& report) {
                         report.attempts);
   }
   if (report.undecided()) text += disturbance(report.run);
-  return text;
+  return hanging(text, 0);
 }
 
 std::string regress_json(const RegressReport& report) {

@@ -279,7 +279,8 @@ TEST(Reports, SayTheSameInEachForm) {
   report.libraries = "OpenBLAS and oneDNN";
   report.run = run_of(1, 1, 1, 1);
   add("not compared", 0, report);
-  report.stragglers = {{"node a", "memory copy", 8.5, 10.25}, {"rank 1 on a", "FMA peak", 80, 120}};
+  report.stragglers = {{"node a", "memory copy", 8.5, 10.25},
+                       {"rank 1 on a", "product of 1,024 x 1,024 x 1,024, beside our own", 8, 12}};
   add("not compared, with stragglers", 1, report);
   report.recorded = true;
   add("recorded", 0, report);
@@ -315,8 +316,7 @@ TEST(Reports, SayTheSameInEachForm) {
   disturbed.stolen_cores = 1.5;
   compare("a hypervisor more than others", 3, disturbed);
   disturbed.held_off = true;
-  disturbed.stolen_cores = 0.125;
-  disturbed.foreign_cores = 0.125;
+  disturbed.stolen_cores = disturbed.foreign_cores = 0.125;
   compare("others held off between rounds, a quarter in all", 3, disturbed);
   disturbed.stolen_cores = 0.124;
   compare("less than a quarter", 1, disturbed);
