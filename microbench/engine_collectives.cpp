@@ -6,8 +6,6 @@
 // them: bytes of the whole buffer per second, and that times what part_sent() says.
 //
 //   mpirun -np 2 build/bin/bench-engine_collectives --benchmark_counters_tabular=true
-#include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "engine/host_memory.hpp"

@@ -8,7 +8,6 @@
 // On shared memory a collective is itself work for the CPU and little can be hidden; to see waiting
 // hidden, run it under a limited network: microbench/overlap_tbf.sh.
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "engine/host_memory.hpp"

@@ -29,7 +29,6 @@
 // microbench/training_overlap.sh.
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>

@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <cstdint>
-#include <string>
 
 #include "schedule/models/model_file.hpp"
 #include "sim/estimate/estimate.hpp"

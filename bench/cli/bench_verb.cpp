@@ -5,7 +5,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <stdexcept>
 

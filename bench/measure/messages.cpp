@@ -1,7 +1,6 @@
 // Blocking and non-blocking messages; see messages.hpp.
 #include "bench/measure/messages.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "bench/measure/turns.hpp"

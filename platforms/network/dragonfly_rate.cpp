@@ -2,7 +2,6 @@
 #include "platforms/network/dragonfly_rate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 

@@ -2,11 +2,9 @@
 #include "scaling/calibrate/collective_log.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <utility>

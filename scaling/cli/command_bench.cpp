@@ -1,6 +1,5 @@
 // fourfold bench, regress and doctor: has fourfold-bench measure, on ranks of its own or on those
 // that mpirun or srun has started.
-#include <fmt/format.h>
 
 #include <CLI/App.hpp>
 #include <string>

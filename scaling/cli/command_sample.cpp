@@ -1,9 +1,7 @@
 // Verbs that are fourfold-engine's alone: fourfold sample draws text from a checkpoint, fourfold
 // evaluate says how well it guesses files, fourfold checkpoint imports one and exports one.
-#include <fmt/format.h>
 
 #include <CLI/App.hpp>
-#include <cstdio>
 
 #include "scaling/cli/commands.hpp"
 #include "scaling/jobs/engine_job.hpp"

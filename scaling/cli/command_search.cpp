@@ -1,8 +1,6 @@
 // fourfold search: the best process grids of a question, or the best of whole strategies.
-#include <fmt/format.h>
 
 #include <CLI/App.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -9,7 +9,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "scaling/cli/commands.hpp"

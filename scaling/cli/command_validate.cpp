@@ -3,7 +3,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "scaling/bars/residuals.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <stdexcept>
 
 #include "platforms/device_memory.hpp"
 #include "scaling/find/nearby.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
-#include <stdexcept>
 
 #include "platforms/network/topology.hpp"
 #include "scaling/find/settle.hpp"

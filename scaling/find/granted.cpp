@@ -8,7 +8,6 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 
 #include "schedule/models/fit.hpp"
 #include "sim/estimate/estimate.hpp"

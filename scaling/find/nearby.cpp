@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 #include <set>
-#include <vector>
 
 #include "scaling/find/search_space.hpp"
 #include "schedule/models/fit.hpp"

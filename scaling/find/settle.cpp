@@ -1,8 +1,6 @@
 // One search for each variant; see settle.hpp.
 #include "scaling/find/settle.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <optional>
 #include <utility>

@@ -1,8 +1,6 @@
 // One more answer where the search itself was asked with what-ifs; see what_if_effect.hpp.
 #include "scaling/find/what_if_effect.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "support/clock_text.hpp"
 #include "support/standard_streams.hpp"

@@ -1,11 +1,7 @@
 // Lines of failures; see failure_log.hpp.
 #include "scaling/study/failure_log.hpp"
 
-#include <fmt/format.h>
-
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "scaling/records/provenance.hpp"
 #include "support/json_text.hpp"

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "scaling/study/figure.hpp"

@@ -1,8 +1,6 @@
 // Compares rows of one series; see speedup.hpp.
 #include "scaling/study/speedup.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <map>

@@ -1,8 +1,6 @@
 // TOML as the words that the command line takes; see strategy_file.hpp.
 #include "scaling/study/strategy_file.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 

@@ -9,7 +9,6 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <stdexcept>
 
 #include "platforms/device_memory.hpp"
 #include "platforms/network/axis_rate.hpp"

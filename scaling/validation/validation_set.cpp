@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <stdexcept>
 

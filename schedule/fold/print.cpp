@@ -1,9 +1,6 @@
 // Writes a program out, saying repeated layers once; see print.hpp.
 #include "schedule/fold/print.hpp"
 
-#include <cstdio>
-#include <map>
-
 #include "schedule/fold/fold.hpp"
 #include "schedule/fold/names.hpp"
 #include "schedule/order/step.hpp"

@@ -1,8 +1,6 @@
 // Counts what a recorded forward pass multiplies; see model_flops.hpp.
 #include "schedule/models/model_flops.hpp"
 
-#include <algorithm>
-
 #include "schedule/models/gpt.hpp"
 #include "schedule/models/layer_pattern.hpp"
 

@@ -1,7 +1,6 @@
 // Words of a tuning and back; see collective_tuning.hpp.
 #include "sim/cost/collective_tuning.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <vector>
 

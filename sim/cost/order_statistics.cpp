@@ -2,7 +2,6 @@
 #include "sim/cost/order_statistics.hpp"
 
 #include <boost/math/special_functions/erf.hpp>
-#include <cmath>
 #include <numbers>
 
 namespace fourfold::inline sim::inline cost {

@@ -2,7 +2,6 @@
 #include "sim/estimate/ready_queue.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>

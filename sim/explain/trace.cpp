@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "sim/cost/protocol.hpp"
 #include "support/chrome_trace.hpp"

@@ -2,7 +2,6 @@
 #include "sim/replay/incidence.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <limits>
 #include <stdexcept>
 #include <string>

@@ -1,7 +1,6 @@
 // The search tries every factorisation, says why grids are out, and ranks the rest.
 #include "sim/estimate/search.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <stdexcept>
 
 #include "engine/mpi/handles.hpp"

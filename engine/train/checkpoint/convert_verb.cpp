@@ -7,7 +7,6 @@
 
 #include <CLI/App.hpp>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>

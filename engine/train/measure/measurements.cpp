@@ -10,10 +10,8 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 
 #include "engine/mpi/session.hpp"
 #include "engine/train/run/agreement.hpp"

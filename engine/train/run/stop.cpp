@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstddef>
 #include <ctime>
-#include <initializer_list>
 #include <system_error>
 
 namespace fourfold::inline engine::inline train::inline run {
