@@ -17,12 +17,15 @@ set xtics scale 0 noenhanced
 stats csv using (column('share')) nooutput name 'SHARE'
 set xrange [-0.6:SHARE_records - 0.4]
 stats csv using (column('share_feasible')) nooutput name 'FEASIBLE'
-set yrange [0:1.18 * 100 * more(SHARE_max, FEASIBLE_max)]
+stats csv using (column('alone')) nooutput name 'ALONE'
+stats csv using (column('alone_feasible')) nooutput name 'FREE'
+set yrange [0:1.18 * 100 * more(more(SHARE_max, FEASIBLE_max), more(ALONE_max, FREE_max))]
 stats csv using (letters = more(letters, strlen(strcol('choice'))), 0) nooutput
 wide = more(wide, 150 + 9.5 * letters * SHARE_records)
 entries = 3; lower = 1 + 0.62 * letters
 if (paper_width > 0) { set xtics rotate by 90 right }
 percent(name) = 100 * column(name)
+above(name, line) = more(percent(name), percent(line))
 written(name) = paper_width > 0 ? '' : sprintf('%.1f', percent(name))
 
 do for [picture in pictures] {
@@ -35,8 +38,8 @@ do for [picture in pictures] {
     lc rgb '#000000' title 'explained by the choice alone', \
     csv using (column(0) + 0.01):(percent('alone_feasible')):(0.36):(0) with vectors nohead lw 3 \
     lc rgb '#000000' notitle, \
-    csv using (column(0) - 0.19):(percent('share')):(written('share')) with labels \
+    csv using (column(0) - 0.19):(above('share', 'alone')):(written('share')) with labels \
     offset 0,0.7 font ',10' notitle, \
-    csv using (column(0) + 0.19):(percent('share_feasible')):(written('share_feasible')) with labels \
-    offset 0,0.7 font ',10' notitle
+    csv using (column(0) + 0.19):(above('share_feasible', 'alone_feasible')): \
+    (written('share_feasible')) with labels offset 0,0.7 font ',10' notitle
 }
