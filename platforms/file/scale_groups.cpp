@@ -46,10 +46,10 @@ const std::vector<ScaleGroup>& scale_groups() {
       {"devices",
        {"processor.advertised_peak_Tflops", "processor.empirical_peak_Tflops",
         "processor.gemm.rate_Tflops", "processor.gemm_fp8.rate_Tflops",
-        "processor.products.rate_Tflops", "processor.attention_forward_Tflops",
-        "processor.attention_backward_Tflops", "processor.attention.forward_Tflops",
-        "processor.attention.backward_Tflops", "processor.memory_bandwidth_GBps",
-        "processor.host_link_GBps"},
+        "processor.products.rate_Tflops", "processor.fp32_Tflops",
+        "processor.attention_forward_Tflops", "processor.attention_backward_Tflops",
+        "processor.attention.forward_Tflops", "processor.attention.backward_Tflops",
+        "processor.memory_bandwidth_GBps", "processor.host_link_GBps"},
        {"processor.launch_overhead_us", "software.dispatch_us"},
        ""}};
   return groups;

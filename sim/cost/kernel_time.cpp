@@ -232,7 +232,8 @@ class Kernels {
     }
     const Arithmetic work = op_arithmetic(op_, sizes_);
     const Flops matrix{work.matrix};
-    const Seconds of_matrix = matrix > Flops{} ? matrix / function_rate(matrix) * pace_ : Seconds{};
+    const Seconds of_matrix =
+        matrix > Flops{} ? matrix / function_rate(matrix) * function_pace() : Seconds{};
     const Flops others{std::max(work.vector, work.special * flops_of_special)};
     if (!(others > Flops{})) return of_matrix;
     return std::max(of_matrix, others / known_vector_rate() * longer_);
@@ -246,12 +247,18 @@ class Kernels {
                     op_.function->name, machine_.name));
   }
 
+  bool attends() const {
+    return op_.function == &functions::attention || op_.function == &functions::attention_backward;
+  }
+
+  double function_pace() const {
+    return attends() && in_fp32() ? longer_ / fp32_attention_rate(machine_) : pace_;
+  }
+
   // Where nobody has measured a function, its flops take as long as those of one product of as much
   // work.
   FlopsPerSecond function_rate(Flops flops) const {
-    if (op_.function == &functions::attention || op_.function == &functions::attention_backward) {
-      return attention_rate(processor_, software_, op_);
-    }
+    if (attends()) return attention_rate(processor_, software_, op_);
     const double edge = std::cbrt(flops.value / 2);
     return gemm_rate(processor_.gemm, edge, edge, edge);
   }

@@ -440,6 +440,19 @@ TEST(Fp32, IsAsFastAsTheMachineSays) {
     EXPECT_EQ(fp32_rate(platform) < 1.0, !synthetic) << name;
     EXPECT_LE(flops / wide, 164e12 + (synthetic ? 1e15 : 0.0)) << name;
     EXPECT_NEAR(wide * fp32_rate(platform) / narrow, 1.0, 0.01) << name;
+    if (synthetic) continue;
+    // All of a device at half its speed, and what is measured in 16 bits alone.
+    Kernel attention = applied(functions::attention, 4096, 4096, 3 * 4096);
+    attention.op.reads = {attention.op.shape_a};
+    for (double& width : attention.sizes.width) width = 4;
+    for (const Kernel& one : {kernel, attention}) {
+      const auto times_as_long = [&](const char* key) {
+        return kernel_time(one.op, one.sizes, read_platform(name, {{key, 0.5}}), 1) /
+               kernel_time(one.op, one.sizes, platform, 1);
+      };
+      EXPECT_NEAR(times_as_long("devices"), 2.0, 1e-9) << name;
+      EXPECT_NEAR(times_as_long("processor.gemm.rate_Tflops"), 1.0, 1e-9) << name;
+    }
   }
   const Platform twice = read_platform("polaris", {{"processor.fp32_Tflops", 2.0}});
   EXPECT_DOUBLE_EQ(fp32_rate(twice), 2.0 * fp32_rate(read_platform("polaris")));
