@@ -25,7 +25,7 @@ WhatIfs tidy(WhatIfs what_ifs) {
   return what_ifs;
 }
 
-std::vector<Change> changes_of(const Point& point, const Processor& processor) {
+std::vector<Change> changes_of(const Point& point, const Platform& platform) {
   std::vector<Change> changes;
   const auto without = [&](const std::string& key, const std::string& name, WhatIfs what_ifs) {
     Change change{key, name, point, {}};
@@ -51,7 +51,7 @@ std::vector<Change> changes_of(const Point& point, const Processor& processor) {
                         !changed.background.empty() || !changed.slow_devices.devices.empty();
   if (!by_place) without("packed", "packed placement", changed);
   for (IdealPart part : all_ideal_parts) {
-    if (!takes_effect(part, processor)) continue;
+    if (!takes_effect(part, point, platform)) continue;
     std::string key = name(part);
     std::ranges::replace(key, '-', '_');
     changes.push_back({key, sentence(part), point, {"--ideal", name(part)}});
@@ -69,7 +69,7 @@ std::vector<Ideal> rerun(const Record& record, const ProgressWatch& watch) {
   const std::string executable = beside_this_executable("fourfold-replay");
   const Point& point = record.point;
   const Platform platform = read_platform(point.platform, point.scales, point.software);
-  const std::vector<Change> changes = changes_of(point, platform.processor);
+  const std::vector<Change> changes = changes_of(point, platform);
   for (std::size_t first = 0; first < changes.size(); first += processes_at_a_time) {
     watch(fmt::format("simulated {} of {} changes", first, changes.size()),
           static_cast<double>(first) / static_cast<double>(changes.size()));

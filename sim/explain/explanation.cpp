@@ -249,7 +249,7 @@ class Explainer {
     Seconds busiest = result_.detail ? result_.detail->longest_compute : outcome.compute;
     for (Seconds channel : outcome.busy) busiest = std::max(busiest, channel);
     for (IdealPart part : all_ideal_parts) {
-      if (!takes_effect(part, platform_.processor)) continue;
+      if (!takes_effect(part, point_, platform_)) continue;
       // Walked anew, as faster products hide less.
       const Seconds ideal = estimate_step(lower(point_, platform_, part)).total;
       const double ratio = ideal / closed_form_.total;
@@ -367,7 +367,8 @@ std::string Explanation::verdict() const {
   }
   std::string text = fmt::format("This run is limited by {}: {:.1f} % of the step",
                                  group_title(group), percent(*busiest));
-  if (group == product_group) {
+  const bool of_peak = std::ranges::find(ideals, "gemm_empirical", &Ideal::key) != ideals.end();
+  if (group == product_group && of_peak) {
     text += fmt::format(", done at {:.1f} % of the empirical peak",
                         100.0 * (gemm_rate / empirical_peak));
   }

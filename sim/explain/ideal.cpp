@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "platforms/vector_rates.hpp"
 #include "sim/estimate/estimate.hpp"
 
 namespace fourfold::inline sim::inline explain {
@@ -16,6 +17,12 @@ Platform with_gemm_at(Platform platform, FlopsPerSecond rate) {
   platform.processor.layout_penalty_nt = 1.0;
   platform.processor.layout_penalty_tn = 1.0;
   return platform;
+}
+
+// Whether products run at rates that the peaks are peaks of.
+bool peaks_are_theirs(const StepOptions& options, const Platform& platform) {
+  return !options.narrows_products() &&
+         (options.precision != Precision::fp32 || !fp32_products(platform));
 }
 
 }  // namespace
@@ -44,9 +51,12 @@ std::string sentence(IdealPart part) {
   return "the machine as it is";
 }
 
-bool takes_effect(IdealPart part, const Processor& processor) {
-  if (part == IdealPart::equal_devices) return processor.spread > 0.0;
-  return part != IdealPart::steady_kernels || processor.repetition_spread > 0.0;
+bool takes_effect(IdealPart part, const Point& point, const Platform& platform) {
+  if (part == IdealPart::gemm_empirical || part == IdealPart::gemm_advertised) {
+    return peaks_are_theirs(point.options, platform);
+  }
+  if (part == IdealPart::equal_devices) return platform.processor.spread > 0.0;
+  return part != IdealPart::steady_kernels || platform.processor.repetition_spread > 0.0;
 }
 
 TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal) {

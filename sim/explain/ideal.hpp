@@ -27,8 +27,9 @@ inline constexpr std::array<IdealPart, 5> all_ideal_parts{
     IdealPart::equal_devices, IdealPart::steady_kernels};
 const char* name(IdealPart part);  // "network", "gemm-empirical", ...
 std::string sentence(IdealPart part);
-// Whether the machine has something for it to change.
-bool takes_effect(IdealPart part, const Processor& processor);
+// Whether there is something for it to change; a peak of 16 bits is none of products in fp32 or in
+// 8 bits.
+bool takes_effect(IdealPart part, const Point& point, const Platform& platform);
 
 // As lower() of sim/estimate/estimate.hpp, with the ideal part.
 TimedProgram lower(const Point& point, const Platform& platform, IdealPart ideal);

@@ -63,6 +63,20 @@ TEST(Ideal, ProductsAtAPeakForgetWhatHeldThemUp) {
   }
 }
 
+TEST(Ideal, PeaksOf16BitsAreNoneOfOtherProducts) {
+  const Platform platform = read_platform("dgx-h100");
+  for (IdealPart part : {IdealPart::gemm_empirical, IdealPart::gemm_advertised}) {
+    Point point = one_device();
+    EXPECT_TRUE(takes_effect(part, point, platform));
+    point.options.precision = Precision::fp32;
+    EXPECT_FALSE(takes_effect(part, point, platform));
+    EXPECT_TRUE(takes_effect(part, point, flat_rate()));  // which has no rate of its own in fp32
+    point = one_device();
+    point.options.products = ProductPrecision::fp8_delayed;
+    EXPECT_FALSE(takes_effect(part, point, platform));
+  }
+}
+
 TEST(Ideal, NetworkLeavesTheComputeOfKernelsAlone) {
   Point point = one_device();
   point.grid = ProcessGrid(2, 2, 2, 2);
