@@ -154,8 +154,8 @@ Explanation explanation_of(const Answer& answer) {
 std::string needed_text(const Needed& needed) {
   const double factor = needed.factor;
   return wrapped(fmt::format("{} must be {:.4g} times as fast, if nothing else changes: the step "
-                             "takes {:.3f} s as the machine is.",
-                             needed.key, factor, needed.without.value)) +
+                             "takes {} s as the machine is.",
+                             needed.key, factor, seconds_text(needed.without))) +
          "\n\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "scaling/text/memory_text.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/output.hpp"
 #include "sim/question/point_json.hpp"
 #include "support/complaint.hpp"
@@ -27,17 +28,17 @@ std::string place(const Candidate& found) {
 std::string text_of(const Shortage& shortage, const Platform& platform, const WayTyped& typed) {
   std::string text = fmt::format("Of what was asked for, {} needs least:\n", place(shortage.found));
   text += memory_text(memory_course(shortage.point, platform), platform);
-  text += fmt::format("It would take {:.3f} s a batch, if it fitted.\n\n",
-                      shortage.found.estimate.outcome.total.value);
+  text += fmt::format("It would take {} s a batch, if it fitted.\n\n",
+                      seconds_text(shortage.found.estimate.outcome.total));
   if (shortage.ways.empty()) return text + "No change that was tried makes it fit.\n";
   text += "Ways out, fewest device-seconds first:\n";
   for (const WayOut& way : shortage.ways) {
     const Estimate& estimate = way.found.estimate;
-    text +=
-        wrapped(fmt::format("* {}: {:.3f} s a batch on {}, {:.1f} GB: {}.", way.what,
-                            estimate.outcome.total.value, counted(way.found.grid.size(), "device"),
-                            estimate.memory.peak.value / 1e9, fits_text(way.chance))) +
-        "\n  " + typed(way) + '\n';
+    text += wrapped(fmt::format("* {}: {} s a batch on {}, {:.1f} GB: {}.", way.what,
+                                seconds_text(estimate.outcome.total),
+                                counted(way.found.grid.size(), "device"),
+                                estimate.memory.peak.value / 1e9, fits_text(way.chance))) +
+            "\n  " + typed(way) + '\n';
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "scaling/bars/varied.hpp"
+#include "scaling/words/amounts.hpp"
 
 namespace fourfold::inline scaling::inline find {
 namespace {
@@ -66,14 +67,14 @@ Needed needed_factor(const Question& question, const std::string& key, Seconds s
       const auto fastest = estimated(most), slowest = estimated(least);
       std::string what = "is refused as scaled";
       if (here && fastest && slowest) {
-        what = fmt::format("gives {:.3f} to {:.3f} s",
-                           (std::min(*fastest, *slowest) * (answered / *here)).value,
-                           (std::max(*fastest, *slowest) * (answered / *here)).value);
+        what = fmt::format("gives {} to {} s",
+                           seconds_text(std::min(*fastest, *slowest) * (answered / *here)),
+                           seconds_text(std::max(*fastest, *slowest) * (answered / *here)));
       }
       throw NoFactor(
           fmt::format("no factor on {} gives a step of {:g} s: from a thousandth to a thousand it "
-                      "{}; as it is the step takes {:.3f} s",
-                      key, step.value, what, needed.without.value));
+                      "{}; as it is the step takes {} s",
+                      key, step.value, what, seconds_text(needed.without)));
     }
     needed.factor = four_digits(*factor);
     if (!simulates(fidelity)) break;

@@ -3,16 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline text {
 namespace {
-
-std::string seconds(Seconds time) {
-  return fmt::format("{:.3f}", time.value);
-}
 
 std::string links(const ReplayDetail& detail) {
   if (detail.links.empty()) return "";
@@ -41,6 +38,7 @@ bool anybody_waits(const ReplayDetail& detail) {
 
 std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& channels, Width width) {
   if (!anybody_waits(detail)) return "";
+  const auto seconds = [&](Seconds time) { return seconds_text(time, detail.longest_compute); };
   TextTable table;
   table.columns = {{"devices", "", Align::left},
                    {"count", ""},
@@ -64,8 +62,8 @@ std::string waiting(const ReplayDetail& detail, const std::vector<Channel>& chan
   if (detail.latecomers.empty()) return text + '\n';
   std::string last = "Last of a group to come, most waited for:";
   for (const Latecomer& one : detail.latecomers) {
-    last += fmt::format("{} rank {} ({:.3f} s a device)",
-                        &one == &detail.latecomers.front() ? "" : ",", one.rank, one.waited.value);
+    last += fmt::format("{} rank {} ({} s a device)", &one == &detail.latecomers.front() ? "" : ",",
+                        one.rank, seconds(one.waited));
   }
   return text + wrapped(last + ".") +
          "\nTheir own groups are held up by them, and hold up others in turn.\n\n";

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scaling/text/detail_text.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "sim/cost/protocol.hpp"
@@ -21,9 +22,6 @@ constexpr double rounding = 1e-9;  // of a step: a part that small is none
 
 std::string milliseconds(Seconds time) {
   return fmt::format("{:.3f}", time.value * 1e3);
-}
-std::string seconds(Seconds time) {
-  return fmt::format("{:.3f}", time.value);
 }
 
 // 12, or 0.14 where it is no whole number.
@@ -45,10 +43,10 @@ std::string critical_path(const Explanation& explanation) {
   const Seconds total = explanation.outcome.total;
   for (const auto& [part, time] : explanation.parts()) {
     if (std::abs(time / total) < rounding) continue;
-    table.rows.push_back({part, seconds(time), percent(time / total)});
+    table.rows.push_back({part, seconds_text(time, total), percent(time / total)});
   }
   table.rows.emplace_back();
-  table.rows.push_back({"one step", seconds(total), "100.0"});
+  table.rows.push_back({"one step", seconds_text(total), "100.0"});
   return format(table);
 }
 
@@ -57,6 +55,7 @@ std::string channel_name(const Explanation& explanation, std::size_t channel) {
 }
 
 std::string channels(const Explanation& explanation) {
+  const auto seconds = [&](Seconds time) { return seconds_text(time, explanation.outcome.total); };
   TextTable table;
   table.columns = {{"lane", "", Align::left},   {"members", ""},    {"collectives", "a device"},
                    {"in flight", "s"},          {"+ waiting", "s"}, {"= exposed", "s"},
@@ -82,8 +81,8 @@ std::string channels(const Explanation& explanation) {
                             : "";
   return text + wrapped(fmt::format(
                     "Waiting: nothing of the lane is in flight yet, as a member of the group comes "
-                    "later; {:.3f} s on all lanes.{}\n",
-                    explanation.waiting().value, why));
+                    "later; {} s on all lanes.{}\n",
+                    seconds(explanation.waiting()), why));
 }
 
 std::string names_of(const CollectiveUse& use) {
@@ -99,6 +98,7 @@ std::string names_of(const CollectiveUse& use) {
 std::string collectives(const Explanation& explanation, Width width) {
   if (explanation.collectives.empty()) return "";
   const bool flown = explanation.detail.has_value();
+  const auto seconds = [&](Seconds time) { return seconds_text(time, explanation.outcome.total); };
   TextTable table;
   table.columns = {{"lane", "", Align::left},      {"collective", "", Align::left},
                    {"count", "a device"},          {"buffer", "MB"},
@@ -171,7 +171,7 @@ std::string ideals(const Explanation& explanation) {
                    {"saves", "%"},
                    {"by", "", Align::left}};
   for (const Ideal& ideal : explanation.ideals) {
-    table.rows.push_back({ideal.name, seconds(ideal.time),
+    table.rows.push_back({ideal.name, seconds_text(ideal.time, explanation.outcome.total),
                           percent(1.0 - ideal.time / explanation.outcome.total), ideal.by});
   }
   return format(table);

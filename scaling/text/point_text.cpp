@@ -8,6 +8,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "scaling/records/time_parts.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
@@ -210,7 +211,7 @@ std::string breakdown(const Record& record) {
                    {"% of step", ""},
                    {"sent/device", "GB"}};
   const auto add = [&](const std::string& part, Seconds seconds, const std::string& sent) {
-    table.rows.push_back({part, fmt::format("{:.3f}", seconds.value),
+    table.rows.push_back({part, seconds_text(seconds, record.outcome.total),
                           percent(seconds / record.outcome.total), sent});
   };
   add("compute", record.outcome.compute, "");
@@ -244,14 +245,14 @@ std::string breakdown(const Record& record) {
 std::string variation(const Record& record) {
   if (!record.varies) return "";
   const StepSpread& varies = *record.varies;
-  const double total = record.seconds().value;
+  const Seconds total = record.seconds();
+  const auto text = [total](Seconds seconds) { return seconds_text(seconds, total); };
   return wrapped(fmt::format(
-             "Waiting: {:.3f} s for the slowest device, in compute, and {:.3f} s for the last "
-             "members of groups, in communication. The median step takes {:.3f} s, nine of ten at "
-             "most {:.3f} s (p90), 99 of 100 at most {:.3f} s (p99).",
-             varies.for_slowest.value, varies.for_last.value, total, total * varies.p90,
-             total * varies.p99)) +
-         '\n';
+      "Waiting: {} s for the slowest device, in compute, and {} s for the last members of "
+      "groups, in communication. The median step takes {} s, nine of ten at most {} s "
+      "(p90), 99 of 100 at most {} s (p99).\n",
+      text(varies.for_slowest), text(varies.for_last), text(total), text(total * varies.p90),
+      text(total * varies.p99)));
 }
 
 std::string memory_by_role(const Record& record) {
@@ -325,8 +326,8 @@ std::string search_counts(const Record& record) {
 
 // The winner in the units that people compare, with its bar.
 std::string best_answer(const Record& record, const std::string& effect) {
-  std::string text =
-      fmt::format("Best: {:.3f} s per batch, {}.\n", record.seconds().value, name(record.fidelity));
+  std::string text = fmt::format("Best: {} s per batch, {}.\n", seconds_text(record.seconds()),
+                                 name(record.fidelity));
   if (record.bar) text += error_bar_text(*record.bar, record.seconds());
   return text + effect + throughput_text(record.throughput()) + '\n';
 }
@@ -335,12 +336,12 @@ std::string best_answer(const Record& record, const std::string& effect) {
 
 std::string point_text(const Record& record, const std::string& effect, const std::string& memory) {
   std::string text = headline(record);
-  text += fmt::format("Grid {}{}, {}: {:.3f} s per batch, {}", record.point.grid.str(),
+  text += fmt::format("Grid {}{}, {}: {} s per batch, {}", record.point.grid.str(),
                       record.point.grid.extent(Axis::pipe) == 1 ? " (x, y, z, data)" : "",
                       counted(record.point.options.micro_batches, "micro-batch"),
-                      record.seconds().value, name(record.fidelity));
+                      seconds_text(record.seconds()), name(record.fidelity));
   if (simulates(record.fidelity)) {
-    text += fmt::format(" (estimated {:.3f} s)", record.estimated.value);
+    text += fmt::format(" (estimated {} s)", seconds_text(record.estimated, record.seconds()));
   }
   if (record.bar) text += '\n' + error_bar_text(*record.bar, record.seconds());
   text += (record.bar ? "\n" : "\n\n") + breakdown(record) + '\n' + variation(record) + effect;
@@ -364,8 +365,8 @@ std::string paper_choice(const Record& record) {
   return wrapped(fmt::format(
       "The paper's model (SC24 eqs. (1)-(7): ring bytes over bandwidth, no latency, nothing "
       "hidden) ranks {} first of all that fit, with {:.2f} s of communication; estimated here at "
-      "{:.3f} s per batch.\n",
-      choice.grid.str(), choice.paper.value, choice.estimated.value));
+      "{} s per batch.\n",
+      choice.grid.str(), choice.paper.value, seconds_text(choice.estimated)));
 }
 
 std::string search_text(const Record& record, const std::string& effect,
@@ -374,20 +375,19 @@ std::string search_text(const Record& record, const std::string& effect,
   table.columns = {{"grid", "", Align::left}, {"micro-", "batches"},        {"estimated", "s"},
                    {"simulated", "s"},        {"simulated /", "estimated"}, {"paper's", "model, s"},
                    {"", "", Align::left}};
-  const auto add = [&](const GridSeconds& grid) {
+  for (const GridSeconds& grid : record.best_grids) {
     const bool chosen =
         grid.grid == record.point.grid && grid.micro_batches == record.point.options.micro_batches;
     table.rows.push_back(
         {grid.grid.str(), fmt::to_string(grid.micro_batches),
-         fmt::format("{:.3f}", grid.estimated.value),
-         grid.simulated ? fmt::format("{:.3f}", grid.simulated->value) : "-",
+         seconds_text(grid.estimated, record.seconds()),
+         grid.simulated ? seconds_text(*grid.simulated, record.seconds()) : "-",
          grid.simulated ? fmt::format("{:.3f}", *grid.simulated / grid.estimated) : "-",
          grid.grid.extent(Axis::pipe) > 1 ? "-" : fmt::format("{:.2f}", grid.paper.value),
          chosen                                                                         ? "<- best"
          : ties(record.bar, seconds_without_what_ifs(record), seconds_of(grid, record)) ? "tie"
                                                                                         : ""});
-  };
-  for (const GridSeconds& grid : record.best_grids) add(grid);
+  }
   const std::string without = record.uniform ? " (without the what-if)" : "";
   return headline(record) + "The ten best grids by estimate" + without +
          ", each with its best micro-batches:\n" + format(table) +

@@ -8,6 +8,7 @@
 
 #include "platforms/device_memory.hpp"
 #include "scaling/records/open_options.hpp"
+#include "scaling/words/amounts.hpp"
 #include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
@@ -103,7 +104,7 @@ std::string best_table(const StrategyFinding& finding) {
     for (std::size_t i = 0; i < answer.factors.size(); ++i) {
       if (is_option(answer, i)) row.push_back(strategy.words[i]);
     }
-    row.push_back(fmt::format("{:.3f}", strategy.seconds.value));
+    row.push_back(seconds_text(strategy.seconds, answer.best.front().seconds));
     row.push_back(fmt::format("{:.1f}", strategy.rate.value / 1e12));
     row.push_back(percent(strategy.rate.value / peak));
     row.push_back(fmt::format("{:.1f}", strategy.memory.value / 1e9));

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "scaling/words/amounts.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline text {
@@ -49,17 +51,20 @@ std::string what_if_text(const WhatIfEffect& effect) {
                                            effect.sequences, effect.whole_batch));
   std::string text;
   if (effect.nothing()) {
-    text = fmt::format("Nothing changes: {:.3f} s{} without what was asked, {:.3f} s with it.{}",
-                       effect.without.value, on, effect.with.value, what_limits(effect));
+    text = fmt::format("Nothing changes: {} s{} without what was asked, {} s with it.{}",
+                       seconds_text(effect.without), on, seconds_text(effect.with, effect.without),
+                       what_limits(effect));
     for (const std::string& group : effect.belong_together) {
       text += fmt::format(" These numbers belong together, and --scale {}=FACTOR scales all: {}.",
                           group.substr(0, group.find(':')), group.substr(group.find(':') + 2));
     }
     return wrapped(text + around_text(effect)) + '\n';
   }
-  text = fmt::format("Without what was asked {:.3f} s{}, with it {:.3f} s: {:.3f} s {} ({:+.2f} %)",
-                     effect.without.value, on, effect.with.value,
-                     std::abs((effect.with - effect.without).value),
+  const Seconds less = std::min(effect.with, effect.without);
+  const auto seconds = [less](Seconds value) { return seconds_text(value, less); };
+  text = fmt::format("Without what was asked {} s{}, with it {} s: {} s {} ({:+.2f} %)",
+                     seconds(effect.without), on, seconds(effect.with),
+                     seconds({std::abs((effect.with - effect.without).value)}),
                      effect.change() > 0.0 ? "more" : "less", 100.0 * effect.change());
   if (effect.tie > 0.0) {
     text += fmt::format(", which {} the tie of {:.1f} %",

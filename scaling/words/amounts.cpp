@@ -110,4 +110,12 @@ std::vector<std::int64_t> counts_in(const std::string& flag, const std::string& 
   return counts;
 }
 
+std::string seconds_text(Seconds seconds, Seconds beside) {
+  constexpr int least = 3, most = 9;  // decimals
+  const double scale = std::abs(beside.value);
+  if (!(scale > 0.0)) return fmt::format("{:.3f}", seconds.value);
+  const int decimals = 2 - static_cast<int>(std::floor(std::log10(scale)));
+  return fmt::format("{:.{}f}", seconds.value, std::clamp(decimals, least, most));
+}
+
 }  // namespace fourfold::inline scaling::inline words

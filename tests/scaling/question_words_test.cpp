@@ -41,6 +41,15 @@ std::string with(const std::string& words) {
   return said("--devices 8 " + words);
 }
 
+TEST(SecondsText, HasThreeDigitsOfWhatItIsReadBeside) {
+  const auto said = [](double seconds, double of) { return seconds_text({seconds}, {of}); };
+  EXPECT_EQ(said(3.1876, 3.1876), "3.188");
+  EXPECT_EQ(said(0.1, 0.1), "0.100");
+  EXPECT_EQ(said(0.003521, 0.003521), "0.00352");
+  EXPECT_EQ(said(0.0001, 0.0035), "0.00010");
+  EXPECT_EQ(said(0.0001, 12.0), "0.000");
+}
+
 // The words of the trade ask what our own ask.
 TEST(BatchWords, SayOneQuestionInTokensSequencesAndMicroBatches) {
   const std::string ours =
