@@ -125,6 +125,8 @@ Answer answer(Typed typed) {
     question.variants.clear();
     question.micro_batches = whole.best().micro_batches;
     before = question;
+    before.scales.clear();
+    before.what_ifs = {};
     before.grid = whole.best().grid;
     question = after_loss(question, whole.best().grid, lost_node_in(typed.lost_node),
                           read_platform(question.platform, question.scales, question.software));

@@ -42,7 +42,7 @@ answer sound "${over[@]}"
 answer gone "${over[@]}" --fail nic:0.0
 answer others "${over[@]}" --background local=60%
 answer replaced "${over[@]}" --lost-node 1=replaced
-answer smaller "${over[@]}" --lost-node 1=without
+answer smaller "${over[@]}" --lost-node 1=without --slow-devices 1:0.5
 python3 - <<'PYTHON' || fail "what-ifs of links and nodes are not what they should be"
 import json
 read = lambda name: json.load(open(name + ".json"))
