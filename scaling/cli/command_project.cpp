@@ -70,6 +70,7 @@ struct Answer {
   Record record;
   std::optional<WhatIfEffect> effect;
   std::optional<Needed> needed;  // of --scale KEY=?
+  std::string loss;              // what goes on behind --lost-node
   std::vector<Ideal> reruns;
 };
 
@@ -91,6 +92,13 @@ std::string take_wanted(Typed& typed) {
         "--scale {}=? asks how fast that must be for which step: add --step-seconds", key));
   }
   return key;
+}
+
+std::string loss_text(const LostNode& lost, const ProcessGrid& before, const ProcessGrid& after) {
+  if (lost.replaced)
+    return fmt::format("Node {} is lost, and a free one takes its place.\n", lost.node);
+  return fmt::format("Node {} is lost, and {} of {} replicas go on.\n", lost.node,
+                     after.extent(Axis::data), before.extent(Axis::data));
 }
 
 Answer answer(Typed typed) {
@@ -128,8 +136,10 @@ Answer answer(Typed typed) {
     before.scales.clear();
     before.what_ifs = {};
     before.grid = whole.best().grid;
-    question = after_loss(question, whole.best().grid, lost_node_in(typed.lost_node),
+    const LostNode lost = lost_node_in(typed.lost_node);
+    question = after_loss(question, whole.best().grid, lost,
                           read_platform(question.platform, question.scales, question.software));
+    answer.loss = loss_text(lost, *before.grid, *question.grid);
   }
   const Finding finding = find_answer(question, fidelity, rule, hear, detail_of(typed));
   answer.record = make_record(question, finding, fidelity, rule);
@@ -199,7 +209,7 @@ std::string answered(const Answer& answer, const Typed& typed) {
     if (typed.explain) object["explanation"] = fourfold::json_of(explanation_of(answer));
     return object.dump() + '\n';
   }
-  std::string text = (answer.needed ? needed_text(*answer.needed) : "") +
+  std::string text = (answer.needed ? needed_text(*answer.needed) : "") + answer.loss +
                      point_text(answer.record, answer.effect ? what_if_text(*answer.effect) : "",
                                 memory_text(course, platform)) +
                      run_text(answer.record.throughput(), tokens_of(typed.flags));

@@ -38,6 +38,7 @@ text --platform "$machines/fat-tree-2.toml" --grid 2x1x1x1 --fidelity estimated 
 
 # Other jobs, and a node that is lost, of a job over nodes.
 over=(--platform "$machines/dragonfly.toml" --grid 2x1x4x8 --micro-batches 1)
+text "${over[@]}" --lost-node 1=without | heard "Node 1 is lost, and . of 8 replicas go on" || fail "a loss is not told"
 answer sound "${over[@]}"
 answer gone "${over[@]}" --fail nic:0.0
 answer others "${over[@]}" --background local=60%
