@@ -6,14 +6,15 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "scaling/cli/launch_job.hpp"
 #include "scaling/find/strategy_words.hpp"
 #include "schedule/models/fit.hpp"
 #include "schedule/models/launch_words.hpp"
-#include "schedule/program/process_grid.hpp"
 #include "schedule/program/without_effect.hpp"
 #include "support/counts_of_1024.hpp"
 #include "support/prose.hpp"
@@ -24,62 +25,6 @@ namespace fourfold::inline scaling::inline cli {
 namespace {
 
 using Flag = std::pair<std::string, std::string>;
-
-// What is typed beside the words, and wins; 0 where it is not.
-struct Beside {
-  std::optional<ProcessGrid> grid;
-  std::int64_t devices = 0;
-  std::int64_t batch = 0, micro_batch = 0;  // sequences
-  bool micro_batches = false;               // their size or number
-};
-
-// What the words say of a job's size; 0 where they do not.
-struct Job {
-  std::int64_t x = 1, stages = 1, devices = 0;
-  std::int64_t shares = 0;                                     // of the batch
-  std::int64_t batch = 0, micro_batch = 0, micro_batches = 0;  // sequences, sequences, how many
-};
-
-Job job_in(const LaunchWords& words, const Beside& typed) {
-  for (const char* name : {"context-parallel-size", "expert-model-parallel-size"}) {
-    if (words.number({name}, 1) <= 1) continue;
-    words.refuse(fmt::format("{} is no axis of a grid here; leave it at 1", name));
-  }
-  Job job;
-  job.x = std::max<std::int64_t>(
-      1, words.number({"tensor-model-parallel-size", "model-parallel-size"}, 1));
-  job.stages = std::max<std::int64_t>(
-      1, words.number({"pipeline-model-parallel-size", "pipe-parallel-size"}, 1));
-  job.batch = words.number({"global-batch-size", "train-batch-size"}, 0);
-  job.micro_batch = words.number({"micro-batch-size", "train-micro-batch-size-per-gpu"}, 0);
-  job.micro_batches = words.number({"gradient-accumulation-steps", "gas"}, 0);
-  const std::int64_t nodes = words.number({"nnodes"}, 1);
-  const std::int64_t started = nodes * words.number({"nproc-per-node", "num-gpus"}, 0);
-  job.devices = words.number({"world-size"}, started);
-  if (typed.devices > 0) job.devices = typed.devices;
-  if (typed.batch > 0) job.batch = typed.batch;
-  if (typed.micro_batch > 0) job.micro_batch = typed.micro_batch;
-  std::int64_t replica = job.x * job.stages;
-  if (typed.grid) {
-    job.x = typed.grid->extent(Axis::x);
-    job.stages = typed.grid->extent(Axis::pipe);
-    job.devices = typed.grid->size();
-    replica = job.devices / replicas(*typed.grid);
-  }
-  const std::int64_t share = job.micro_batch * job.micro_batches;
-  if (job.devices == 0 && share > 0 && job.batch % share == 0) {
-    job.devices = job.batch / share * replica;
-  }
-  if (job.devices % replica != 0) {
-    words.refuse(fmt::format("{} devices are no multiple of {} x {} stages", job.devices, job.x,
-                             job.stages));
-  }
-  job.shares = job.devices / replica;
-  if (job.batch == 0) {
-    job.batch = std::max<std::int64_t>(1, job.micro_batches) * job.micro_batch * job.shares;
-  }
-  return job;
-}
 
 std::string recompute_of(const LaunchWords& words) {
   const bool all = words.flag("checkpoint-activations") || words.flag("recompute-full");
@@ -109,7 +54,8 @@ std::vector<Flag> recomputed_layers_of(const LaunchWords& words) {
 }
 
 // Layers on the first and the last stage, where they are not as many as on the others.
-std::vector<Flag> uneven_stages_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
+std::vector<Flag> uneven_stages_of(const LaunchWords& words, const LaunchJob& job,
+                                   std::int64_t layers) {
   std::int64_t inner = job.stages;
   const auto end = [&](const std::string& which) {
     const std::int64_t count = words.number({"decoder-" + which + "-pipeline-num-layers"}, 0);
@@ -130,9 +76,21 @@ std::vector<Flag> uneven_stages_of(const LaunchWords& words, const Job& job, std
   return {{"--layers-per-stage", fmt::format("{}", fmt::join(counts, ","))}};
 }
 
+// Whether it is a whole word of a text: "fused" is none of "unfused".
+bool has_word(const std::string& text, const std::string& word) {
+  const auto inside = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 ||
+                                text[at] == '_' || text[at] == '-');
+  };
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    if ((at == 0 || !inside(at - 1)) && !inside(at + word.size())) return true;
+  }
+  return false;
+}
+
 std::string attention_of(const LaunchWords& words) {
   const std::string kinds = words.word({"attention-config", "attention-backend"}, "");
-  const auto says = [&](const char* kind) { return kinds.find(kind) != std::string::npos; };
+  const auto says = [&](const char* kind) { return has_word(kinds, kind); };
   if (words.flag("use-flash-attn") || says("flash") || says("fused")) return "fused";
   return says("global") || says("unfused") || says("local") ? "unfused" : "";
 }
@@ -141,7 +99,7 @@ std::string attention_of(const LaunchWords& words) {
 std::string precision_of(const LaunchWords& words) {
   const std::string said = words.word({"precision"}, "");
   const bool half = words.flag("bf16") || words.flag("fp16") || words.flag("fp16.enabled") ||
-                    words.flag("bf16.enabled") || said.find("16") != std::string::npos;
+                    words.flag("bf16.enabled") || said.ends_with("16");
   return half ? "bf16" : "fp32";
 }
 
@@ -164,7 +122,7 @@ Overlaps overlaps_of(const LaunchWords& words, bool interleaved) {
 }
 
 // The order and its chunks, which are layers on a stage by the number that they have.
-std::vector<Flag> order_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
+std::vector<Flag> order_of(const LaunchWords& words, const LaunchJob& job, std::int64_t layers) {
   const std::int64_t of_a_chunk = words.number({"num-layers-per-virtual-pipeline-stage"}, 0);
   std::int64_t chunks = words.number({"num-virtual-stages-per-pipeline-rank"}, 1);
   if (of_a_chunk > 0) chunks = layers / job.stages / of_a_chunk;
@@ -176,7 +134,7 @@ std::vector<Flag> order_of(const LaunchWords& words, const Job& job, std::int64_
   return {{"--order", "interleaved"}, {"--chunks", fmt::to_string(chunks)}};
 }
 
-std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t layers) {
+std::vector<Flag> step_of(const LaunchWords& words, const LaunchJob& job, std::int64_t layers) {
   const std::int64_t zero = words.number({"zero-optimization.stage", "zero-stage"},
                                          words.flag("use-distributed-optimizer") ? 1 : 0);
   const bool sequence_parallel = words.flag("sequence-parallel") && job.x > 1;
@@ -215,9 +173,9 @@ std::vector<Flag> step_of(const LaunchWords& words, const Job& job, std::int64_t
   return flags;
 }
 
-std::vector<Flag> flags_in(const std::string& text, const LaunchWords& words, const Beside& typed,
-                           std::int64_t layers, bool wants_grid) {
-  const Job job = job_in(words, typed);
+std::vector<Flag> flags_in(const std::string& text, const LaunchWords& words,
+                           const BesideLaunch& typed, std::int64_t layers, bool wants_grid) {
+  const LaunchJob job = launch_job(words, typed);
   if (wants_grid && job.devices == 0) {
     words.refuse(
         "how many devices there are is not said: give --devices, or nnodes and nproc-per-node");
@@ -265,7 +223,7 @@ std::optional<std::string> value_of(const std::vector<std::string>& words,
 
 void take_out(std::vector<std::string>& words, const std::string& flag) {
   for (auto word = words.begin(); word != words.end(); ++word) {
-    if (!word->starts_with(flag)) continue;
+    if (*word != flag && !word->starts_with(flag + "=")) continue;
     const bool apart = *word == flag && word + 1 != words.end();
     words.erase(word, word + (apart ? 2 : 1));
     return;
@@ -282,8 +240,8 @@ std::int64_t number_of(std::optional<std::string> word) {
 }
 
 // `launch` is "--megatron" or "--neox". A question of several sizes has not the grid that it says.
-Beside beside_in(const std::vector<std::string>& words, const std::string& launch,
-                 std::int64_t sequence) {
+BesideLaunch beside_in(const std::vector<std::string>& words, const std::string& launch,
+                       std::int64_t sequence) {
   for (const char* const flag : {"--grid", "--devices", "--nodes"}) {
     const auto word = value_of(words, flag);
     const bool of_grid = flag == std::string("--grid");
@@ -293,7 +251,7 @@ Beside beside_in(const std::vector<std::string>& words, const std::string& launc
         "are searched",
         launch, flag, *word, of_grid ? "one" : "one number of --devices"));
   }
-  Beside typed;
+  BesideLaunch typed;
   if (const auto grid = value_of(words, "--grid")) typed.grid = ProcessGrid::parse(*grid);
   typed.devices = number_of(value_of(words, "--devices"));
   const std::int64_t asked = number_of(value_of(words, "--sequence"));
@@ -378,7 +336,7 @@ std::vector<std::string> with_launch_flags(const CLI::App& app, std::vector<std:
                             verb->get_option_no_throw("--platform") != nullptr;
     std::string said;
     const Model model = model_in_launch(launch).model;
-    const Beside typed = beside_in(words, name, model.sequence);
+    const BesideLaunch typed = beside_in(words, name, model.sequence);
     const std::vector<Flag> flags = flags_in(*text, launch, typed, model.layers, wants_grid);
     const StepOptions step = step_with(flags, words);
     const std::vector<std::string> before = words;

@@ -52,6 +52,11 @@ TEST(LaunchFlags, SayHowGradientsAreReducedAndWhatGoesBesideProducts) {
   }
   EXPECT_EQ(said("--grad-reduce-in-bf16").at("--grad-precision-data"), "bf16");
   EXPECT_FALSE(plain.contains("--pad-vocabulary"));
+  for (const auto& [backend, kind] : {std::pair{"unfused", "unfused"}, std::pair{"fused", "fused"},
+                                      std::pair{"flash", "fused"}, std::pair{"local", "unfused"}}) {
+    EXPECT_EQ(said("--attention-backend " + std::string(backend)).at("--attention"), kind);
+  }
+  EXPECT_FALSE(said("--attention-backend auto").contains("--attention"));
   EXPECT_EQ(said("--make-vocab-size-divisible-by 64").at("--pad-vocabulary"), "64");
   EXPECT_EQ(said("--ddp-bucket-size 1000").at("--data-bucket"), "2000");
   EXPECT_EQ(said("--recompute-granularity full --checkpoint-in-cpu").at("--offload-activations"),
