@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "platforms/operation.hpp"
+
 namespace fourfold::inline platforms::inline file {
 
 void refuse(const Platform& platform, const std::string& message) {
@@ -18,6 +20,24 @@ void refuse(const Platform& platform, const std::string& message) {
 }
 
 namespace {
+
+// As written: a what-if factor may well ask for more than the machine has.
+std::vector<double> rates_as_written(const Platform& platform, const std::string& list) {
+  std::vector<double> rates;
+  for (const Fact& fact : platform.facts) {
+    if (fact.key == list || fact.key.starts_with(list + ".")) rates.push_back(fact.value);
+  }
+  return rates;
+}
+
+// Numbers of which the first is at most the second, where both are there.
+void check_order(const Platform& platform, const std::string& low, const std::string& high) {
+  const std::vector<double> lows = rates_as_written(platform, low);
+  const std::vector<double> highs = rates_as_written(platform, high);
+  if (lows.empty() || highs.empty() || lows.front() <= highs.front()) return;
+  refuse(platform, fmt::format("{} is {:g}, but it must be at most {}, which is {:g}", low,
+                               lows.front(), high, highs.front()));
+}
 
 void check_ascending(const Platform& platform, const std::vector<GemmPoint>& points,
                      const std::string& key) {
@@ -117,18 +137,11 @@ void check(const Platform& platform) {
   check_nics(platform);
   check_network(platform);
   check_library(platform);
+  const std::string operation = std::string(operation_section) + ".";
+  check_order(platform, operation + step_p90_key, operation + step_p99_key);
 }
 
 namespace {
-
-// As written: a what-if factor may well ask for more than the machine has.
-std::vector<double> rates_as_written(const Platform& platform, const std::string& list) {
-  std::vector<double> rates;
-  for (const Fact& fact : platform.facts) {
-    if (fact.key == list || fact.key.starts_with(list + ".")) rates.push_back(fact.value);
-  }
-  return rates;
-}
 
 void check_kind(const Platform&, const CrossbarNetwork&) {}
 
@@ -270,34 +283,63 @@ void check_injection(const Platform& platform) {
 
 // A device sends nothing faster to the other members of its group than its widest links to as many,
 // and its port to the node's switch, let it.
-void check_ports(const Platform& platform) {
-  // Devices of a crossbar have ports of their own: neither is read.
-  if (std::holds_alternative<CrossbarNetwork>(platform.network)) return;
+double fastest_to_others(const Platform& platform, int members) {
   const std::vector<double> links = rates_as_written(platform, "node.links");
   const std::vector<double> port = rates_as_written(platform, "node.switch_port_GBps");
-  const std::vector<double> plateaus = rates_as_written(platform, "library.in_node");
-  for (std::size_t row = 0; row < plateaus.size(); ++row) {
-    const int members = platform.library.in_node[row].devices;
-    double widest = 0.0;
-    for (int device = 0; device < platform.node.devices; ++device) {
-      std::vector<double> own;
-      for (std::size_t i = 0; i < links.size(); ++i) {
-        const InnerLink& link = platform.node.links[i];
-        if (link.a == device || link.b == device) own.push_back(links[i]);
-      }
-      std::sort(own.begin(), own.end(), std::greater<>());
-      double sum = port.empty() ? 0.0 : port.front();
-      for (std::size_t i = 0; i < own.size() && i + 1 < static_cast<std::size_t>(members); ++i) {
-        sum += own[i];
-      }
-      widest = std::max(widest, sum);
+  double widest = 0.0;
+  for (int device = 0; device < platform.node.devices; ++device) {
+    std::vector<double> own;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const InnerLink& link = platform.node.links[i];
+      if (link.a == device || link.b == device) own.push_back(links[i]);
     }
-    if (plateaus[row] <= widest * (1.0 + 1e-9)) continue;
-    refuse(platform,
-           fmt::format("library.in_node gives {:g} GB/s to {} devices, but by node.links "
-                       "and node.switch_port_GBps no device sends faster than {:g} to the "
-                       "others",
-                       plateaus[row], members, widest));
+    std::sort(own.begin(), own.end(), std::greater<>());
+    double sum = port.empty() ? 0.0 : port.front();
+    for (std::size_t i = 0; i < own.size() && i + 1 < static_cast<std::size_t>(members); ++i) {
+      sum += own[i];
+    }
+    widest = std::max(widest, sum);
+  }
+  return widest;
+}
+
+void check_port(const Platform& platform, const std::string& list, double rate, int members,
+                const std::string& apart) {
+  const double widest = fastest_to_others(platform, members);
+  if (rate <= widest * (1.0 + 1e-9)) return;
+  refuse(platform, fmt::format("{} gives {:g} GB/s to {} devices{}, but by node.links and "
+                               "node.switch_port_GBps no device sends faster than {:g} to the "
+                               "others",
+                               list, rate, members, apart, widest));
+}
+
+// Devices of a crossbar have ports of their own: links and switch are not read.
+bool has_own_ports(const Platform& platform) {
+  return std::holds_alternative<CrossbarNetwork>(platform.network);
+}
+
+void check_ports(const Platform& platform) {
+  if (has_own_ports(platform)) return;
+  const std::string list = "library.in_node";
+  const std::vector<double> plateaus = rates_as_written(platform, list);
+  for (std::size_t row = 0; row < plateaus.size(); ++row) {
+    check_port(platform, list, plateaus[row], platform.library.in_node[row].devices, "");
+  }
+}
+
+void check_strides(const Platform& platform) {
+  const std::string list = "library.in_node_by_stride";
+  const std::vector<double> rates = rates_as_written(platform, list);
+  for (std::size_t row = 0; row < rates.size(); ++row) {
+    const StridedPlateau& plateau = platform.library.in_node_by_stride[row];
+    if (plateau.stride < 1 || plateau.devices < 2 ||
+        plateau.stride * (plateau.devices - 1) >= platform.node.devices) {
+      refuse(platform, fmt::format("{}: {} devices {} apart do not fit in a node of {}", list,
+                                   plateau.devices, plateau.stride, platform.node.devices));
+    }
+    if (has_own_ports(platform)) continue;
+    check_port(platform, list, rates[row], plateau.devices,
+               fmt::format(" {} apart", plateau.stride));
   }
 }
 
@@ -322,14 +364,8 @@ void check_library(const Platform& platform) {
     check_ports(platform);
   }
   check_injection(platform);
-  for (const StridedPlateau& plateau : library.in_node_by_stride) {
-    if (plateau.stride < 1 || plateau.devices < 2 ||
-        plateau.stride * (plateau.devices - 1) >= platform.node.devices) {
-      refuse(platform, fmt::format("library.in_node_by_stride: {} devices {} apart do not fit in a "
-                                   "node of {}",
-                                   plateau.devices, plateau.stride, platform.node.devices));
-    }
-  }
+  check_strides(platform);
+  check_order(platform, "library.cliff.from_KiB", "library.cliff.to_KiB");
 }
 
 }  // namespace fourfold::inline platforms::inline file

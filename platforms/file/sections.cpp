@@ -155,9 +155,16 @@ std::vector<MeasuredCollectives> read_measured(const FactTable& table) {
                                         "are busy, or so many in each of several nodes",
                                         members, devices));
     }
-    const bool same = !all.empty() && all.back().kind == kind && all.back().members == members &&
-                      all.back().devices == devices;
-    if (!same) all.push_back({kind, members, devices, {}});
+    const auto known = std::ranges::find_if(all, [&](const MeasuredCollectives& one) {
+      return one.kind == kind && one.members == members && one.devices == devices;
+    });
+    if (known == all.end()) {
+      all.push_back({kind, members, devices, {}});
+    } else if (known + 1 != all.end()) {
+      row.refuse("kind", fmt::format("{} of {} members and {} devices stands in two places; rows "
+                                     "of one kind and group stand together",
+                                     name(kind), members, devices));
+    }
     auto& rows = all.back().rows;
     if (bytes < 1.0 || (!rows.empty() && bytes <= rows.back().bytes)) {
       row.refuse("bytes", fmt::format("is {:g}, but rows must ascend from 1 on", bytes));
@@ -281,6 +288,13 @@ CollectiveLibrary read_library(const FactTable& root) {
     const int devices = device_index(row, "devices");
     const double rate =
         row.entry_number(fmt::format("{}x{}", stride, devices), "bus_bandwidth_GBps");
+    const bool twice = std::ranges::any_of(
+        library.in_node_by_stride,
+        [&](const StridedPlateau& one) { return one.stride == stride && one.devices == devices; });
+    if (twice) {
+      row.refuse("stride",
+                 fmt::format("{} of {} devices stands twice; leave one row", stride, devices));
+    }
     library.in_node_by_stride.push_back({stride, devices, {rate}});
   }
   return library;

@@ -154,6 +154,8 @@ TEST(Tables, OfMeasuredCollectivesRefuseGroupsThatAreNone) {
                         {measured("send", 2, 2, 0, 1), "library.measured.bytes is 0" + ascend},
                         {sound + sound, "library.measured.bytes is 8" + ascend},
                         {sound + measured("all-reduce", 2, 2, 8, 1), ""},
+                        {sound + measured("all-reduce", 2, 2, 8, 1) + measured("send", 2, 2, 9, 1),
+                         "send of 2 members and 2 devices stands in two places; rows of one kind"},
                         {measured("scan", 2, 2, 8, 1),
                          "kind is \"scan\", but it must be all-gather, reduce-scatter, all-reduce, "
                          "send, all-to-all, all-to-all-v, broadcast or neighbour-exchange"}});
