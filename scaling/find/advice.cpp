@@ -25,12 +25,13 @@ BytesPerSecond rate_of_adapters(const Platform& platform, std::int64_t nodes) {
   return of_node * static_cast<double>(nodes);
 }
 
-// Ten times as many failures call for another interval.
-Failures failures_of(CheckpointCost cost) {
-  Failures failures{cost, daly_interval(cost), 1.0, 1.0};
+// Ten times as many failures call for another interval. A checkpoint comes after whole steps.
+Failures failures_of(CheckpointCost cost, Seconds step) {
+  const auto interval = [&] { return std::max(daly_interval(cost), step); };
+  Failures failures{cost, interval(), 1.0, 1.0};
   failures.stretch = stretch(cost, failures.interval);
   cost.between_failures = cost.between_failures / 10.0;
-  failures.tenfold = stretch(cost, daly_interval(cost));
+  failures.tenfold = stretch(cost, interval());
   return failures;
 }
 
@@ -46,7 +47,8 @@ AdviceOption option_of(const Advice& advice, Record record) {
     const BytesPerSecond file_system{operation.file_system->value * 1e9};
     const BytesPerSecond adapters = rate_of_adapters(platform, option.nodes);
     const Seconds write = advice.checkpoint / std::min(file_system, adapters);
-    option.failures = failures_of({{seconds_a_day / a_day}, write, advice.wish.restart + write});
+    option.failures = failures_of({{seconds_a_day / a_day}, write, advice.wish.restart + write},
+                                  record.seconds());
     if (adapters < file_system) option.failures->adapters = adapters;
   }
   if (operation.node_power) {
@@ -59,8 +61,8 @@ AdviceOption option_of(const Advice& advice, Record record) {
 
 // How far an option is beyond what it may take: at most 1 if it holds.
 double excess_of(const AdviceOption& option, const AdviceWish& wish) {
-  double excess = 0.0;
-  if (wish.deadline_days) excess = option.days() / *wish.deadline_days;
+  double excess = option.days() / most_days;
+  if (wish.deadline_days) excess = std::max(excess, option.days() / *wish.deadline_days);
   if (wish.node_hours) excess = std::max(excess, option.node_hours() / *wish.node_hours);
   return excess;
 }
@@ -183,7 +185,8 @@ nlohmann::json json_of(const AdviceOption& option) {
                           {"checkpoint_limit", failures.adapters ? "adapters" : "file system"},
                           {"restart_s", failures.cost.restart.value},
                           {"young_interval_s", young_interval(failures.cost).value},
-                          {"daly_interval_s", failures.interval.value},
+                          {"daly_interval_s", daly_interval(failures.cost).value},
+                          {"interval_s", failures.interval.value},
                           {"stretch", failures.stretch},
                           {"stretch_with_tenfold_failures", failures.tenfold}};
   }

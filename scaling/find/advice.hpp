@@ -29,12 +29,15 @@ struct AdviceWish {
 // Of a job on so many nodes; absent where the platform does not know how often nodes fail.
 struct Failures {
   CheckpointCost cost;
-  Seconds interval;      // Daly's
+  Seconds interval;      // Daly's, or a step where that is longer
   double stretch = 1.0;  // of the days
   double tenfold = 1.0;  // the same with ten times as many failures, at the interval for those
   // What the nodes' adapters send, where the file system would write more.
   std::optional<BytesPerSecond> adapters = {};
 };
+
+// A run that takes longer never ends, whatever is asked of it.
+inline constexpr double most_days = 1e6;
 
 struct AdviceOption {
   Record record;
@@ -45,6 +48,7 @@ struct AdviceOption {
 
   double days() const { return step_days * (failures ? failures->stretch : 1.0); }
   double node_hours() const { return 24.0 * days() * static_cast<double>(nodes); }
+  bool ends() const { return days() <= most_days; }
 };
 
 struct Advice {

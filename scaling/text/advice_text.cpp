@@ -35,7 +35,7 @@ std::string time_text(Seconds time) {
 
 // "4.2 days", and what is shorter than one in hours, minutes or seconds.
 std::string days_text(double days) {
-  if (!std::isfinite(days) || days > 1e6) return "never";
+  if (!(days <= most_days)) return "never";
   if (days < 1.0) return time_text({86'400.0 * days});
   return fmt::format("{:.{}f} days", days, days < 99.95 ? 1 : 0);
 }
@@ -90,16 +90,19 @@ std::string headline(const Advice& advice) {
 std::string verdict(const Advice& advice) {
   const AdviceOption& option = advice.options[advice.chosen];
   const Point& point = option.record.point;
-  std::string text = fmt::format("{} {} devices ({}), grid {}, {}: {}, {} node-hours",
-                                 advice.holds ? "TAKE" : "NEAREST:", option.record.devices(),
-                                 counted(option.nodes, "node"), point.grid.str(),
-                                 counted(point.options.micro_batches, "micro-batch"),
-                                 days_text(option.days()), short_number(option.node_hours()));
+  std::string text =
+      fmt::format("{} {} devices ({}), grid {}, {}: {}",
+                  advice.holds ? "TAKE" : "NEAREST:", option.record.devices(),
+                  counted(option.nodes, "node"), point.grid.str(),
+                  counted(point.options.micro_batches, "micro-batch"), days_text(option.days()));
+  const std::string nothing_holds = "NOTHING HOLDS among these numbers of devices. ";
+  if (!option.ends()) return wrapped(nothing_holds + text + ".") + "\n\n";
+  text += fmt::format(", {} node-hours", short_number(option.node_hours()));
   if (option.energy_MWh) text += fmt::format(", {} MWh", short_number(*option.energy_MWh));
   const std::string bounds = bounds_text(option.days(), option.node_hours(), advice.wish);
   if (!bounds.empty()) text += ": " + bounds;
   if (advice.holds) return wrapped(text + ". It is " + rule_text(advice.wish) + ".") + "\n\n";
-  return wrapped("NOTHING HOLDS among these numbers of devices. " + text + ".") + "\n\n";
+  return wrapped(nothing_holds + text + ".") + "\n\n";
 }
 
 // With which other values of what is taken for granted another number of devices would be advised.
@@ -146,9 +149,9 @@ std::string options_table(const Advice& advice) {
                                  percent(option.record.throughput().mfu),
                                  days_text(option.step_days)};
     if (failures) row.push_back(days_text(option.days()));
-    row.push_back(short_number(option.node_hours()));
+    row.push_back(option.ends() ? short_number(option.node_hours()) : "-");
     row.push_back(chance_cell(option.record.chance_to_fit));
-    if (energy) row.push_back(short_number(*option.energy_MWh));
+    if (energy) row.push_back(option.ends() ? short_number(*option.energy_MWh) : "-");
     table.rows.push_back(std::move(row));
   }
   std::string text = format(table);
@@ -183,7 +186,11 @@ const GridSeconds* next_grid(const Record& record) {
 std::string second_choice(const Advice& advice) {
   const AdviceOption& first = advice.options[advice.chosen];
   std::string text;
-  if (advice.second) {
+  if (advice.second && !(first.ends() && advice.options[*advice.second].ends())) {
+    const AdviceOption& second = advice.options[*advice.second];
+    text = fmt::format("Second choice: {} devices: {}.", second.record.devices(),
+                       days_text(second.days()));
+  } else if (advice.second) {
     const AdviceOption& second = advice.options[*advice.second];
     text = fmt::format("Second choice: {} devices: {}, {}.", second.record.devices(),
                        more_or_less(second.days() / first.days(), "more days", "fewer days"),
@@ -205,6 +212,7 @@ std::string second_choice(const Advice& advice) {
 std::string certainty(const Advice& advice) {
   const AdviceOption& option = advice.options[advice.chosen];
   const std::optional<ErrorBar>& bar = option.record.bar;
+  if (!option.ends()) return "";
   if (!bar) return "How sure: unknown, too few measured runs are like it.\n";
   const double low = option.days() * (1.0 + bar->low), high = option.days() * (1.0 + bar->high);
   std::string text = fmt::format(
@@ -215,7 +223,7 @@ std::string certainty(const Advice& advice) {
     text += fmt::format(" Nine of ten steps take at most {:.2f} s (p90), 99 of 100 {:.2f} s (p99).",
                         step * varies->p90, step * varies->p99);
   }
-  if (advice.wish.deadline_days) {
+  if (advice.wish.deadline_days && high <= most_days) {
     text += " At the long end " +
             against(high, *advice.wish.deadline_days, "the deadline", days_text) + '.';
   }
@@ -243,18 +251,24 @@ std::string failures_text(const Advice& advice) {
   const Failures& failures = *option.failures;
   const CheckpointCost& cost = failures.cost;
   const std::string with = days_text(option.days()), without = days_text(option.step_days);
+  const Seconds daly = daly_interval(cost);
+  std::string run = "never ends";
+  if (option.ends()) {
+    run = fmt::format("takes {}{}; with ten times as many failures {}", with,
+                      with == without ? ", as without them" : " instead of " + without,
+                      days_text(option.step_days * failures.tenfold));
+  }
   return wrapped(fmt::format(
              "Failures: one of {} fails every {} ({:g} a node and day: {}). A checkpoint of {} (12 "
              "bytes a "
-             "parameter) takes {} at {}. Write one every {} (Young {}, Daly {}); a "
-             "restart takes {}. The run takes {}{}; with ten times as many failures {}.",
+             "parameter) takes {} at {}. Write one every {}{} (Young {}, Daly {}); a "
+             "restart takes {}. The run {}.",
              counted(option.nodes, "node"), time_text(cost.between_failures),
              operation.node_failures->value, source_of(*operation.node_failures),
              bytes_text(advice.checkpoint), time_text(cost.write),
              rate_text(failures, *operation.file_system), time_text(failures.interval),
-             time_text(young_interval(cost)), time_text(failures.interval), time_text(cost.restart),
-             with, with == without ? ", as without them" : " instead of " + without,
-             days_text(option.step_days * failures.tenfold))) +
+             failures.interval > daly ? ", a step" : "", time_text(young_interval(cost)),
+             time_text(daly), time_text(cost.restart), run)) +
          '\n';
 }
 

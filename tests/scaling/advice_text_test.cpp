@@ -279,7 +279,8 @@ TEST(AdviceJson, HasWhatTheAdviceHas) {
                                {"checkpoint_limit", failures.adapters ? "adapters" : "file system"},
                                {"restart_s", failures.cost.restart.value},
                                {"young_interval_s", young_interval(failures.cost).value},
-                               {"daly_interval_s", failures.interval.value},
+                               {"daly_interval_s", daly_interval(failures.cost).value},
+                               {"interval_s", failures.interval.value},
                                {"stretch", failures.stretch},
                                {"stretch_with_tenfold_failures", failures.tenfold}};
       }
