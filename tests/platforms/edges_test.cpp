@@ -225,7 +225,6 @@ TEST(Edges, OfRowsOfOneGroup) {
       {{pair + "100 }", ""},
        {pair + "100.1 }",
         "library.in_node_by_stride gives 100.1 GB/s to 2 devices 2 apart, but by node.links"},
-       {pair + "10 }, { stride = 1, devices = 4, bus_bandwidth_GBps = 9 }", ""},
        {pair + "10 }, " + pair + "90 }", "stride 2 of 2 devices stands twice"}});
   const auto cliff = [](const std::string& from) {
     return with(&WrittenMachine::others, "[library.cliff]\nfrom_KiB = " + number(from) +
