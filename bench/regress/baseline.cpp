@@ -71,6 +71,32 @@ std::string to_json(const Baseline& baseline) {
          "\n";
 }
 
+namespace {
+
+// Why no run would be slower than this, or no number of it was ever measured; empty if neither.
+std::string why_it_never_fails(const BaselineMetric& quantity, std::int64_t ranks) {
+  const Reference& reference = quantity.reference;
+  if (!(reference.value > 0)) return "value must be above 0";
+  if (!(quantity.judged > 0)) return "on_scale must be above 0";
+  if (!(reference.lower <= 0 && reference.upper >= 0)) {
+    return "lower must be 0 or less, upper 0 or more";
+  }
+  if (reference.lower <= -1) return "lower must be above -1, as nothing falls further";
+  if (quantity.scale == Scale::exact) return "";
+  if (quantity.samples.size() < 2) return "samples_on_scale must be two or more";
+  const auto [least, most] = std::ranges::minmax(quantity.samples);
+  if (!(least > 0)) return "samples_on_scale must be above 0";
+  // Rates are of all ranks together, and a sample may be of one. Not all samples are kept.
+  const double together = quantity.scale == Scale::own_product ? 1.0 : static_cast<double>(ranks);
+  constexpr double left_out = 1.1;
+  if (quantity.judged * left_out < least || quantity.judged > most * together * left_out) {
+    return "on_scale lies outside of samples_on_scale";
+  }
+  return "";
+}
+
+}  // namespace
+
 Baseline baseline_from_json(const std::string& text, const std::string& where) {
   const nlohmann::json value = parse_json(text, where);
   JsonObject object(value, where);
@@ -91,15 +117,15 @@ Baseline baseline_from_json(const std::string& text, const std::string& where) {
     quantity.reference = {reference.number("value"), reference.number("lower"),
                           reference.number("upper"), reference.text("unit")};
     quantity.judged = reference.number("on_scale");
-    for (const nlohmann::json& sample : reference.get("samples_on_scale")) {
+    const nlohmann::json& samples = reference.get("samples_on_scale");
+    if (!samples.is_array()) reference.fail("samples_on_scale must be a list");
+    for (const nlohmann::json& sample : samples) {
       if (!sample.is_number()) reference.fail("samples_on_scale must be numbers");
       quantity.samples.push_back(sample.get<double>());
     }
     reference.finish();
-    if (quantity.reference.lower > 0 || quantity.reference.upper < 0) {
-      reference.fail(quantity.name + ": lower must be 0 or less, upper 0 or more");
-    }
-    if (quantity.judged <= 0) reference.fail(quantity.name + ": on_scale must be above 0");
+    const std::string why = why_it_never_fails(quantity, baseline.ranks);
+    if (!why.empty()) reference.fail(quantity.name + ": " + why);
     const auto& known = baseline.metrics;
     if (std::ranges::find(known, quantity.name, &BaselineMetric::name) != known.end()) {
       reference.fail(quantity.name + " stands there twice; leave one of the two");

@@ -164,6 +164,17 @@ TEST(Baselines, AreRefusedWithTheirNameAndTheReason) {
       {"product stands there twice", [](Baseline& b) { b.metrics.push_back(b.metrics[0]); }},
       {"b.json: references is empty", [](Baseline& b) { b.metrics.clear(); }},
       {"lower must be 0 or less", [](Baseline& b) { b.metrics[0].reference.lower = 0.1; }},
+      {"lower must be above -1", [](Baseline& b) { b.metrics[0].reference.lower = -1; }},
+      {"value must be above 0", [](Baseline& b) { b.metrics[0].reference.value = -5; }},
+      {"must be two or more", [](Baseline& b) { b.metrics[0].samples.resize(1); }},
+      {"outside of samples",
+       [](Baseline& b) {
+         b.metrics[0].samples = {1e-3, 1e-3};
+       }},
+      {"outside of samples",
+       [](Baseline& b) {
+         b.metrics[0].samples = {9.0, 9.1};
+       }},
       {"ranks", [](Baseline& b) { b.ranks = 0; }}};
   for (const auto& [words, change] : changes) {
     Baseline baseline = steady();
