@@ -18,6 +18,20 @@ std::int64_t devices_in(const LaunchWords& words) {
   return words.number({"world-size"}, started);
 }
 
+// A batch, its micro-batches and their number, each said by the words; what is typed besides wins
+// over what they say of the same.
+void refuse_contradiction(const LaunchWords& words, const BesideLaunch& typed, const LaunchJob& job,
+                          bool says_devices) {
+  const bool other_devices = says_devices && (typed.devices > 0 || typed.grid);
+  if (other_devices || typed.batch > 0 || typed.micro_batch > 0 || typed.micro_batches) return;
+  const std::int64_t batch = job.micro_batch * job.micro_batches * job.shares;
+  if (batch == 0 || job.batch == 0 || job.batch == batch) return;
+  words.refuse(
+      fmt::format("a batch of {} sequences is not micro-batches of {} x {} of them x {} "
+                  "replicas, which are {}; leave one out",
+                  job.batch, job.micro_batch, job.micro_batches, job.shares, batch));
+}
+
 }  // namespace
 
 LaunchJob launch_job(const LaunchWords& words, const BesideLaunch& typed) {
@@ -33,7 +47,8 @@ LaunchJob launch_job(const LaunchWords& words, const BesideLaunch& typed) {
   job.batch = words.number({"global-batch-size", "train-batch-size"}, 0);
   job.micro_batch = words.number({"micro-batch-size", "train-micro-batch-size-per-gpu"}, 0);
   job.micro_batches = words.number({"gradient-accumulation-steps", "gas"}, 0);
-  job.devices = devices_in(words);
+  const std::int64_t said = devices_in(words);
+  job.devices = said;
   if (typed.devices > 0) job.devices = typed.devices;
   if (typed.batch > 0) job.batch = typed.batch;
   if (typed.micro_batch > 0) job.micro_batch = typed.micro_batch;
@@ -53,6 +68,7 @@ LaunchJob launch_job(const LaunchWords& words, const BesideLaunch& typed) {
                              job.stages));
   }
   job.shares = job.devices / replica;
+  refuse_contradiction(words, typed, job, said > 0);
   if (job.batch == 0) {
     job.batch = std::max<std::int64_t>(1, job.micro_batches) * job.micro_batch * job.shares;
   }

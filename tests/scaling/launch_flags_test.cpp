@@ -202,6 +202,14 @@ TEST(LaunchFlags, WhatHasNoAxisOrNoSizeIsRefused) {
   EXPECT_THAT(said(""), HasSubstr("give --devices"));
   EXPECT_THAT(said(" --world-size 6 --tensor-model-parallel-size 4"),
               HasSubstr("6 devices are no multiple of 4 x 1 stages"));
+  // Of eight replicas, however their number is said.
+  const std::string share = " --micro-batch-size 2 --gas ", batch = " --global-batch-size 64";
+  for (const char* devices : {" --nnodes 2 --num-gpus 4", " --num_nodes 2 --num-gpus 4"}) {
+    EXPECT_EQ(said(devices + share + "4" + batch), "accepted");
+    EXPECT_THAT(said(devices + share + "2" + batch),
+                HasSubstr("a batch of 64 sequences is not micro-batches of 2 x 2 of them x 8"));
+  }
+  EXPECT_THAT(said(" --num-nodes -1 --num-gpus 4"), HasSubstr("give --devices"));
   EXPECT_THAT(refusal<std::exception>([] {
                 flags_of({"project", "--neox", "a.txt"});
               }),
