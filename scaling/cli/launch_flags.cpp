@@ -103,6 +103,13 @@ std::string precision_of(const LaunchWords& words) {
   return half ? "bf16" : "fp32";
 }
 
+// Megatron-LM reduces gradients of bf16 in fp32 of its own accord, those of fp16 as they are.
+bool reduces_in_16_bits(const LaunchWords& words) {
+  const bool in_fp32 = words.flag("accumulate-allreduce-grads-in-fp32");
+  const bool as_fp16 = !words.is_neox() && words.flag("fp16") && !in_fp32;
+  return words.flag("grad-reduce-in-bf16") || as_fp16;
+}
+
 struct Overlaps {
   std::string list, data_reduction;
 };
@@ -160,7 +167,7 @@ std::vector<Flag> step_of(const LaunchWords& words, const LaunchJob& job, std::i
   const bool in_cpu =
       words.flag("checkpoint-in-cpu") || words.flag("activation-checkpointing.cpu-checkpointing");
   if (in_cpu && recompute_of(words) == "full") flags.emplace_back("--offload-activations", "on");
-  if (words.flag("grad-reduce-in-bf16")) flags.emplace_back("--grad-precision-data", "bf16");
+  if (reduces_in_16_bits(words)) flags.emplace_back("--grad-precision-data", "bf16");
   // Megatron-LM counts what is left of gradients on a device, before data cuts them.
   const std::int64_t bucket = words.number({"ddp-bucket-size"}, 0);
   if (bucket > 0) {

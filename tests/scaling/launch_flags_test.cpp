@@ -51,6 +51,11 @@ TEST(LaunchFlags, SayHowGradientsAreReducedAndWhatGoesBesideProducts) {
     EXPECT_FALSE(plain.contains(flag)) << flag;
   }
   EXPECT_EQ(said("--grad-reduce-in-bf16").at("--grad-precision-data"), "bf16");
+  EXPECT_EQ(said("--fp16").at("--grad-precision-data"), "bf16");
+  for (const char* fp32 : {"", "--fp16 "}) {
+    const Flags flags = said(std::string(fp32) + "--accumulate-allreduce-grads-in-fp32");
+    EXPECT_FALSE(flags.contains("--grad-precision-data")) << fp32;
+  }
   EXPECT_FALSE(plain.contains("--pad-vocabulary"));
   for (const auto& [backend, kind] : {std::pair{"unfused", "unfused"}, std::pair{"fused", "fused"},
                                       std::pair{"flash", "fused"}, std::pair{"local", "unfused"}}) {
