@@ -29,6 +29,7 @@
 #include "support/own_file.hpp"
 #include "support/prose.hpp"
 #include "support/text_file.hpp"
+#include "support/toml_text.hpp"
 #include "support/whole_file.hpp"
 
 namespace fourfold::inline scaling::inline cli {
@@ -112,6 +113,20 @@ std::string line_of(const LogRun& run, const std::string& log) {
                     bus_bandwidth(most) / 1e9);
 }
 
+// Why what the logs say of a link is not used: the machine has no number of it, or one in a table
+// or by a key that is no statement of its own.
+std::string unused_link(const std::string& text, const TomlPath& path) {
+  const toml::table machine = toml::parse(text);
+  if (!machine[path[0]][path[1]]) {
+    return fmt::format("The machine has no {}: what the logs say of it is not used.\n",
+                       fmt::join(path, "."));
+  }
+  return fmt::format(
+      "What the logs say of {} is not used: to be replaced, it stands below [{}] as "
+      "{} = {{ value = ..., source = \"...\" }}.\n",
+      fmt::join(path, "."), path[0], path[1]);
+}
+
 // What a machine's file says of a link that a log measured, replaced. Of links between ranks it has
 // no number of its own.
 std::string with_links(std::string text, const std::vector<LogRun>& runs,
@@ -133,8 +148,7 @@ std::string with_links(std::string text, const std::vector<LogRun>& runs,
       text = std::move(*edited);
       changed.push_back(fmt::format("{}", fmt::join(path, ".")));
     } else {
-      said += fmt::format("The machine has no {}: what the logs say of it is not used.\n",
-                          fmt::join(path, "."));
+      said += unused_link(text, path);
     }
   }
   return text;
@@ -163,11 +177,26 @@ struct FittedFile {
   std::vector<std::string> chosen, faults;  // numbers that the logs decide; why to doubt them
 };
 
+// A machine names its software file from its own folder, and the new one may stand in another.
+std::string with_software_from(const std::string& text, const std::string& old_file,
+                               const std::string& new_file) {
+  const auto software = toml::parse(text)["software"].value<std::string>();
+  if (!software || !software->ends_with(".toml")) return text;
+  const auto folder_of = [](const std::string& file) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file).parent_path());
+  };
+  const std::filesystem::path old_folder = folder_of(old_file), new_folder = folder_of(new_file);
+  if (std::filesystem::path(*software).is_absolute() || old_folder == new_folder) return text;
+  const std::string path = std::filesystem::relative(old_folder / *software, new_folder).string();
+  if (auto edited = with_value(text, {"software"}, toml_string(path))) return *edited;
+  throw std::logic_error("a software file that no statement names");
+}
+
 // Of the machine whose library is replaced, whose text `file` then has.
-LibraryBase base_of(const std::string& named, FittedFile& file) {
+LibraryBase base_of(const std::string& named, const std::string& out, FittedFile& file) {
   if (named.empty()) return nccl_on_perlmutter();
   const Platform machine = read_platform(named);
-  file.text = read_text_file(machine.path);
+  file.text = with_software_from(read_text_file(machine.path), machine.path, out);
   if (machine.name != std::filesystem::path(machine.path).stem()) {
     throw std::runtime_error(fmt::format(
         "--platform {}: the library of the logs takes the place of the machine's own; give {}",
@@ -224,7 +253,7 @@ int fit_logs(const Typed& typed) {
   refuse_twice(typed.logs);
   refuse_unwritable(typed.order.out);
   FittedFile file;
-  const LibraryBase base = base_of(typed.base, file);
+  const LibraryBase base = base_of(typed.base, typed.order.out, file);
   const std::vector<LogRun> runs = read_logs(typed, file.said);
   const std::vector<CollectiveSample> samples = samples_of(runs);
   if ((typed.ranks.nodes > 0 || typed.ranks.in_each > 0) && !samples.empty() &&
@@ -290,16 +319,20 @@ void add_calibrate_verb(CLI::App& app, Action& action) {
       "        --batch-tokens 4096\n"
       "    fourfold validate --set here --platform here.toml");
   verb->add_option("--out", typed->order.out, "FILE: the platform file")->required();
-  verb->add_option("--transport", typed->order.transport,
-                   "who moves the bytes in training: ring, library, window, or auto: for each\n"
-                   "collective and size the fastest, chosen as training chooses")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"ring", "library", "window", "auto"}));
-  verb->add_flag("--again", typed->order.again, "forget what was measured before");
+  CLI::Option* transport =
+      verb->add_option("--transport", typed->order.transport,
+                       "who moves the bytes in training: ring, library, window, or auto: for each\n"
+                       "collective and size the fastest, chosen as training chooses")
+          ->capture_default_str()
+          ->check(CLI::IsMember({"ring", "library", "window", "auto"}));
+  CLI::Option* again =
+      verb->add_flag("--again", typed->order.again, "forget what was measured before");
   CLI::Option* logs =
       verb->add_option("--from-nccl-tests", typed->logs,
                        "FILE ...: what nccl-tests, rccl-tests, OSU, IMB-MPI1 or nvbandwidth\n"
-                       "printed, as text or JSON");
+                       "printed, as text or JSON")
+          ->excludes(transport)
+          ->excludes(again);
   verb->add_option("--nodes", typed->ranks.nodes, "of logs that do not say it, as OSU's")
       ->needs(logs)
       ->check(whole_number(1));
