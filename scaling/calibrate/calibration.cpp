@@ -90,6 +90,7 @@ int calibrate_machine(const CalibrationOrder& order) {
                           file.filename().string());
   if (!owned.remark().empty()) remark(owned.remark());
   if (order.again) std::filesystem::remove(measured);
+  if (std::filesystem::exists(measured)) refuse_other_processors(read_measured(measured), measured);
   if (const int status = measure(order, measured); status != 0) return status;
 
   std::vector<MeasuredOperation> all = read_measured(measured);

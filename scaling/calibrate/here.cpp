@@ -261,9 +261,10 @@ int validate_here(const HereOrder& order) {
     if (status != 0) return status;
   }
   const std::string stem = path.substr(0, path.size() - std::string(".toml").size());
-  const Calibrated here{
-      path, read_platform(path),
-      reference_seconds(read_measured(stem + ".measured.jsonl"), cores_of_this_machine())};
+  const std::vector<MeasuredOperation> measurements = read_measured(stem + ".measured.jsonl");
+  refuse_other_processors(measurements, stem + ".measured.jsonl");
+  const Calibrated here{path, read_platform(path),
+                        reference_seconds(measurements, cores_of_this_machine())};
   const std::vector<HereRun> runs = here_runs();
   for (const HereRun& run : runs) {
     if (run.grid.size() <= here.platform.devices()) continue;

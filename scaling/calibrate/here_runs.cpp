@@ -15,6 +15,7 @@
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
 #include "support/own_file.hpp"
+#include "support/processor_name.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/text_file.hpp"
 #include "support/whole_file.hpp"
@@ -43,7 +44,8 @@ std::string key_of(const HereRun& run, const std::string& transport) {
                      {"grid", run.grid.str()},
                      {"batch", run.batch},
                      {"micro_batches", run.options.micro_batches},
-                     {"transport", transport}};
+                     {"transport", transport},
+                     {"processor", processor_name().value_or("unknown processor")}};
   if (!block_shape(run.model).empty()) key["block"] = model_file_text(run.model);
   return key.dump();
 }

@@ -58,7 +58,8 @@ HereStep train_here(const HereRun& run, const std::string& transport, const std:
 // From the training log of a run. Throws std::runtime_error if it has too few steps.
 HereStep step_of_log(const std::string& path);
 
-// The file of runs that were measured, a line each; measured again only with other settings.
+// The file of runs that were measured, a line each; measured again only with other settings
+// or on another processor.
 class HereStore {
  public:
   explicit HereStore(std::string path);

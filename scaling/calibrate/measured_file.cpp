@@ -10,6 +10,7 @@
 #include "scaling/bars/deviations.hpp"
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
+#include "support/processor_name.hpp"
 #include "support/text_file.hpp"
 
 namespace fourfold::inline scaling::inline calibrate {
@@ -28,12 +29,24 @@ std::vector<MeasuredOperation> read_measured(const std::string& path) {
       if (!object) throw std::runtime_error("no JSON");
       all.push_back({object->at("what"), object->at("seconds"), object->at("low"),
                      object->at("high"), JsonObject(*object, path).integer("n"),
-                     object->at("reference_s"), object->at("foreign_cores"), object->at("date")});
+                     object->at("reference_s"), object->at("foreign_cores"), object->at("date"),
+                     object->value("processor", std::string())});
     } catch (const std::exception&) {
       throw std::runtime_error(fmt::format("{}:{}: this is no measurement", path, line.number));
     }
   }
   return all;
+}
+
+void refuse_other_processors(const std::vector<MeasuredOperation>& all, const std::string& path) {
+  const std::string own = processor_name().value_or("unknown processor");
+  for (const MeasuredOperation& one : all) {
+    if (one.processor.empty() || one.processor == own) continue;
+    throw std::runtime_error(
+        fmt::format("{} has what was measured on {}, and this is {}: give another file, or "
+                    "`fourfold calibrate --again`, which starts anew",
+                    path, one.processor, own));
+  }
 }
 
 double reference_seconds(const std::vector<MeasuredOperation>& all, std::int64_t ranks) {

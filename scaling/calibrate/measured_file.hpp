@@ -15,6 +15,7 @@ struct MeasuredOperation {
   double reference = 0.0;      // seconds of the engine's reference product beside it
   double foreign_cores = 0.0;  // that other processes kept busy meanwhile
   std::string date;
+  std::string processor = {};  // where the line says it
 
   bool is(const std::string& kind) const { return what.at("kind") == kind; }
   std::int64_t whole(const char* key) const;  // throws std::runtime_error where it is none
@@ -24,6 +25,10 @@ struct MeasuredOperation {
 // Throws std::runtime_error with a sentence if the file is missing or no such file. A last line
 // that was cut off is left out.
 std::vector<MeasuredOperation> read_measured(const std::string& path);
+
+// Throws std::runtime_error that names the file where something was measured on another processor
+// than this machine's: a home folder may be that of nodes of several kinds.
+void refuse_other_processors(const std::vector<MeasuredOperation>& all, const std::string& path);
 
 // As if the machine had been equally fast all the time: times at the median speed of those on
 // `ranks` ranks, by the reference product beside each.

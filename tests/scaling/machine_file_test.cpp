@@ -183,6 +183,10 @@ TEST(Measurements, AreReadButForALineThatWasCutOff) {
   const auto read = [](const std::string& text) { return read_from(text, read_measured); };
 
   EXPECT_EQ(read(line + '\n' + line.substr(0, 40)).size(), 1u);
+  const auto all = read(line.substr(0, line.size() - 1) + R"(,"processor":"Z80"})");
+  EXPECT_THAT(refusal<std::runtime_error>([&] { refuse_other_processors(all, "kept"); }),
+              HasSubstr("kept has what was measured on Z80, and this is "));
+  EXPECT_NO_THROW(refuse_other_processors(read(line), "kept"));
   EXPECT_THAT(refusal<std::runtime_error>([&] { read(line + "\n{}\n" + line + '\n'); }),
               HasSubstr(":2: this is no measurement"));
 }

@@ -104,6 +104,7 @@ TEST_F(KeptMeasurements, AreOfAsManyRanks) {
   EXPECT_EQ(line.at("n"), 5);
   EXPECT_EQ(line.at("reference_s"), 0.5);
   EXPECT_EQ(line.at("date").get<std::string>().size(), 10U);
+  EXPECT_TRUE(line.at("processor").is_string());
 }
 
 TEST_F(KeptMeasurements, LoseNothingButALineThatWasCutOff) {

@@ -19,6 +19,7 @@
 #include "support/foreign_load.hpp"
 #include "support/json_text.hpp"
 #include "support/own_file.hpp"
+#include "support/processor_name.hpp"
 #include "support/wall_clock.hpp"
 #include "support/whole_file.hpp"
 
@@ -161,7 +162,8 @@ void Measurements::keep(const nlohmann::ordered_json& what, const Measured& meas
       {"n", timing.repetitions},
       {"reference_s", measured.reference},
       {"foreign_cores", std::round(100.0 * measured.foreign_cores) / 100.0},
-      {"date", today()}};
+      {"date", today()},
+      {"processor", processor_name().value_or("unknown processor")}};
   append_own_line(path_, line.dump());
 }
 
