@@ -282,6 +282,20 @@ TEST_F(Texts, AreTextOrRefusedByWhatTheyAre) {
   EXPECT_EQ(said(rest), "");
 }
 
+// Whatever the file is called, and however its first line begins and however long it is.
+TEST_F(Texts, OfADocumentFirstAreDocuments) {
+  const std::string wide(200'000, 'x'), one = R"({"text": "one"})";
+  for (const std::string& first : {one, "\xef\xbb\xbf" + one, R"({"text": ")" + wide + R"("})"}) {
+    for (const std::string rest : {"", "\n", "\n{\"text\": \"two\"}\n"}) {
+      const auto words = all_words({folder.write("a.jsonl", first + rest)});
+      EXPECT_EQ(all_words({folder.write("a.json", first + rest)}), words);
+      EXPECT_EQ(words.front(), first.find(wide) == std::string::npos ? 'o' : 'x');
+    }
+  }
+  const std::string prose = R"({"text" )" + wide;
+  EXPECT_EQ(TokenFile(folder.write("a.txt", prose)).words(), std::ssize(prose));
+}
+
 // All that is said stands there once, of which what the assistant says is learnt; what a line holds
 // beside its text is not looked at.
 TEST_F(Texts, OfLinesAreDocuments) {

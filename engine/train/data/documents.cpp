@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "support/json_text.hpp"
 
@@ -62,18 +63,30 @@ void take_conversation(const nlohmann::json& messages, std::int64_t line,
   documents.back().ends = true;
 }
 
-std::string first_line_of(const std::string& text) {
+// From its first letter on, where that is a document's; a mark of UTF-8 is no letter.
+std::string_view first_line_of(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos || text[begin] != '{') return "";
+  if (begin == std::string_view::npos || text[begin] != '{') return {};
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 }  // namespace
 
 bool begins_with_document(const std::string& text) {
-  const std::optional<nlohmann::json> first = json_in(first_line_of(text), ZeroLetters::kept);
+  const std::optional<nlohmann::json> first =
+      json_in(std::string(first_line_of(text)), ZeroLetters::kept);
   if (!first || !first->is_object()) return false;
   return first->contains("text") || first->contains("messages") || first->contains("completion");
+}
+
+bool cuts_its_first_line(const std::string& beginning) {
+  const std::string_view line = first_line_of(beginning);
+  if (line.empty() || line.data() + line.size() != beginning.data() + beginning.size())
+    return false;
+  const std::size_t second = line.find_first_not_of(" \t\r", 1);
+  return second == std::string_view::npos || line[second] == '"';
 }
 
 std::vector<Document> parse_documents(const std::string& text) {

@@ -16,6 +16,8 @@ struct Document {
 
 // Whether a file's first line is such a document, so that the file is read as documents.
 bool begins_with_document(const std::string& text);
+// Whether a first line that may be one goes on behind this beginning of a file.
+bool cuts_its_first_line(const std::string& beginning);
 
 // A message of a conversation is "ROLE: CONTENT" and a line's end; what the assistant says is
 // learnt. Throws std::runtime_error with half a sentence that follows the file's name and says

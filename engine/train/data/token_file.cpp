@@ -1,21 +1,17 @@
 // Reading, recognising and checking of word files; see token_file.hpp.
 #include "engine/train/data/token_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 
 #include "engine/train/data/documents.hpp"
 #include "engine/train/data/file_kind.hpp"
+#include "engine/train/data/open_file.hpp"
 #include "engine/words.hpp"
 #include "support/random.hpp"
 
@@ -36,45 +32,6 @@ constexpr std::int64_t llmc_header_bytes = 256 * 4;
   throw std::runtime_error(path + " " + what);
 }
 
-// Open for reading, for as long as it lives.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path)
-      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (file_ < 0) refuse(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-  }
-  ~OpenFile() { ::close(file_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  // Throws if it is no plain file. O_NONBLOCK keeps a pipe from being waited for.
-  struct stat status() const {
-    struct stat status {};
-    ::fstat(file_, &status);
-    if (!S_ISREG(status.st_mode)) {
-      refuse(path_, "is no file; name text files or .bin shards, or a pattern of them");
-    }
-    return status;
-  }
-  void read(std::int64_t first, void* to, std::size_t bytes) const {
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t count = ::pread(file_, static_cast<char*>(to) + done, bytes - done,
-                                    static_cast<off_t>(first) + static_cast<off_t>(done));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) refuse(path_, fmt::format("cannot be read: {}", std::strerror(errno)));
-      if (count == 0) {
-        refuse(path_, fmt::format("has become shorter while it was used: byte {} is gone",
-                                  first + static_cast<std::int64_t>(done)));
-      }
-      done += static_cast<std::size_t>(count);
-    }
-  }
-
- private:
-  std::string path_;
-  int file_;
-};
-
 std::int64_t largest_word(const TokenFile& file) {
   constexpr std::int64_t piece = 1 << 20;
   std::int64_t largest = 0;
@@ -83,6 +40,20 @@ std::int64_t largest_word(const TokenFile& file) {
     largest = std::max<std::int64_t>(largest, std::ranges::max(words));
   }
   return largest;
+}
+
+// A first line that may be a document is read to its end, however long it is: what the file holds
+// does not depend on that.
+std::string with_first_line(const std::string& path, std::string beginning, std::int64_t bytes) {
+  const OpenFile file(path);
+  bool goes_on = cuts_its_first_line(beginning);
+  while (goes_on && std::ssize(beginning) < bytes) {
+    const std::size_t known = beginning.size();
+    beginning.resize(std::min(2 * known, static_cast<std::size_t>(bytes)));
+    file.read(static_cast<std::int64_t>(known), beginning.data() + known, beginning.size() - known);
+    goes_on = beginning.find('\n', known) == std::string::npos;
+  }
+  return beginning;
 }
 
 }  // namespace
@@ -130,7 +101,8 @@ void TokenFile::recognise(std::int64_t bytes, std::int64_t token_bits) {
     refuse(path_, fmt::format("holds bytes as words; leave --token-bits {} out, which is of .bin "
                               "shards",
                               token_bits));
-  } else if (path_.ends_with(".jsonl") || begins_with_document(beginning)) {
+  } else if (path_.ends_with(".jsonl") ||
+             begins_with_document(with_first_line(path_, beginning, bytes))) {
     refuse_no_text(beginning, 0);
     read_documents(bytes);
   } else {
