@@ -262,6 +262,11 @@ TEST_F(Refusals, NameTheLineThatIsNoDocument) {
            {R"({"completion": 7})", "has a completion in line 1 that is no text"},
            {R"({"prompt": "a"})", "has no completion in line 1"},
            {good + R"({"prompt": "a", "completion": ""})", "has no completion in line 2"},
+           {R"({"text": "a", "prompt": "b", "completion": "c"})",
+            "has both 'text' and 'prompt' in line 1; a document is " + form},
+           {good + R"({"text": "a", "messages": []})",
+            "has both 'messages' and 'text' in line 2; a document is " + form},
+           {good + R"({"text": "ab", "prompt": null, "messages": 2})", ""},
            {"\r\n \n", "holds no document"},
            {good + "\r\n" + good + "\r\n", ""}}) {
     EXPECT_EQ(said_of("a.jsonl", text), sentence);

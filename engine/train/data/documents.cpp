@@ -25,6 +25,22 @@ std::string text_at(const nlohmann::json& document, const char* key, std::int64_
   throw std::runtime_error(fmt::format("has a {} in line {} that is no text", key, line));
 }
 
+// Two readings at once would learn what the other leaves out. A prompt beside messages is said in
+// them, and what is null is not there.
+void refuse_two_readings(const nlohmann::json& document, bool is_conversation, std::int64_t line) {
+  const auto has = [&](const char* key) {
+    const auto found = document.find(key);
+    return found != document.end() && !found->is_null();
+  };
+  if (!is_conversation && !has("text")) return;
+  const char* reading = is_conversation ? "messages" : "text";
+  for (const char* other : {is_conversation ? "text" : "prompt", "completion"}) {
+    if (!has(other)) continue;
+    throw std::runtime_error(fmt::format("has both '{}' and '{}' in line {}; a document is {}",
+                                         reading, other, line, form));
+  }
+}
+
 void take_completion(const nlohmann::json& document, std::int64_t line,
                      std::vector<Document>& documents) {
   for (const auto& [key, value] : document.items()) {
@@ -101,7 +117,9 @@ std::vector<Document> parse_documents(const std::string& text) {
       throw std::runtime_error(fmt::format("has a line {} that is not {}", number, form));
     }
     const auto messages = document->find("messages");
-    if (messages != document->end() && messages->is_array()) {
+    const bool is_conversation = messages != document->end() && messages->is_array();
+    refuse_two_readings(*document, is_conversation, number);
+    if (is_conversation) {
       take_conversation(*messages, number, documents);
     } else if (document->contains("text")) {
       documents.push_back({"", text_at(*document, "text", number)});

@@ -1,6 +1,7 @@
 // Documents, a line of JSON each: {"prompt": "...", "completion": "..."}, whose prompt may be
-// missing; {"text": "..."}, whatever else stands beside it; or a conversation, {"messages":
-// [{"role": "user", "content": "..."}, ...]}. They are text, a byte is a word.
+// missing; {"text": "..."}; or a conversation, {"messages": [{"role": "user", "content": "..."},
+// ...]}. Whatever else stands beside the last two, but not the key of another reading. They are
+// text, a byte is a word.
 #pragma once
 
 #include <string>
