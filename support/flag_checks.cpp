@@ -8,6 +8,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/visible_text.hpp"
+
 namespace fourfold::inline support {
 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -63,13 +65,10 @@ void check_all_values(CLI::App& verb) {
 
 std::string stray_bytes(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    try {
-      nlohmann::json(word).dump();
-    } catch (const nlohmann::json::exception&) {
-      using Handler = nlohmann::json::error_handler_t;
-      return fmt::format("the word {} of the command line is no text in UTF-8",
-                         nlohmann::json(word).dump(-1, ' ', false, Handler::replace));
-    }
+    if (is_utf8(word)) continue;
+    using Handler = nlohmann::json::error_handler_t;
+    return fmt::format("the word {} of the command line is no text in UTF-8",
+                       nlohmann::json(word).dump(-1, ' ', false, Handler::replace));
   }
   return "";
 }

@@ -76,6 +76,15 @@ std::string visible(const std::string& text) {
   return shown;
 }
 
+bool is_utf8(const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Letter letter = letter_at(text, at);
+    if (letter.bytes == 0) return false;
+    at += letter.bytes;
+  }
+  return true;
+}
+
 std::string visible_line(const std::string& text) {
   std::string line;
   for (const char letter : visible(text)) {

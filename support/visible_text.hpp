@@ -13,4 +13,7 @@ std::string visible(const std::string& text);
 // The same in one line: line ends become \n, so that no name makes one sentence look like two.
 std::string visible_line(const std::string& text);
 
+// Whether all its bytes are letters of UTF-8, as records and logs, which are JSON, ask for.
+bool is_utf8(const std::string& text);
+
 }  // namespace fourfold::inline support

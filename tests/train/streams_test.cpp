@@ -289,6 +289,10 @@ TEST_F(Streams, OfAFileWhosePatternIsItsNameAreOfThatFile) {
   options.files = {folder_.file("part?.bin")};
   EXPECT_EQ(refusal([&] { Data(options, model_of(4)); }),
             "no file matches " + folder_.file("part?.bin"));
+  folder_.write("part\xff.txt", "of a name that no log can hold");
+  EXPECT_EQ(refusal([&] { files_matching({folder_.file("part*.txt")}); }),
+            "the file " + folder_.file("part\\xff.txt") +
+                " has a name that is no text in UTF-8; rename it");
 }
 
 // Longer than a piece that is counted at once; of bytes that change where pieces meet.

@@ -17,6 +17,7 @@
 #include "engine/mpi/handles.hpp"
 #include "engine/train/run/agreement.hpp"
 #include "support/random.hpp"
+#include "support/visible_text.hpp"
 
 namespace fourfold::inline engine::inline train::inline data {
 
@@ -216,6 +217,15 @@ void expect_simple(const std::string& pattern) {
                   pattern.substr(0, 100), longest_pattern, most_stars));
 }
 
+// Logs and results are JSON and name the files; of those that are typed the command line is
+// checked.
+void expect_text_names(const std::vector<std::string>& found) {
+  const auto stray = std::ranges::find_if_not(found, is_utf8);
+  if (stray == found.end()) return;
+  throw std::runtime_error(fmt::format("the file {} has a name that is no text in UTF-8; rename it",
+                                       visible_line(*stray)));
+}
+
 }  // namespace
 
 std::vector<std::string> files_matching(const std::vector<std::string>& patterns) {
@@ -241,6 +251,7 @@ std::vector<std::string> files_matching(const std::vector<std::string>& patterns
       files.push_back(pattern);
     }
   }
+  expect_text_names(files);
   return files;
 }
 
@@ -281,6 +292,7 @@ std::vector<std::string> default_text(const std::string& folder) {
     throw std::runtime_error(folder + " holds no text to train on; install Debian's package " +
                              "fortunes, or name a file with --data");
   }
+  expect_text_names(files);
   std::sort(files.begin(), files.end());
   return files;
 }

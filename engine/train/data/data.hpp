@@ -77,7 +77,7 @@ class Data {
 };
 
 // The files that these names and patterns mean. Throws std::runtime_error if none matches a
-// pattern.
+// pattern, or if a name is no UTF-8.
 std::vector<std::string> files_matching(const std::vector<std::string>& patterns);
 
 // What guessing words by their frequency costs: the entropy of single words, in nats a token.
