@@ -340,12 +340,26 @@ void carry_out(const OpenWork& open, const MemorisationStudy& study, const Desk&
   }
 }
 
+// What is for points of other campaigns. Retries that are typed as they are anyway do not show.
+void refuse_idle_flags(const CampaignOrder& order) {
+  for (const auto& [flag, typed] : {std::pair("--fidelity", order.fidelity.has_value()),
+                                    {"--grids-by", !order.grids_by.empty()},
+                                    {"--slice", order.slice.has_value()},
+                                    {"--devices", order.devices.has_value()},
+                                    {"--launch", !order.launch.empty()},
+                                    {"--retries", order.retries != CampaignOrder{}.retries}}) {
+    if (!typed) continue;
+    throw std::runtime_error(
+        fmt::format("a memorisation study is measured as a whole, on the cores of this machine; {} "
+                    "has no effect on it",
+                    flag));
+  }
+}
+
 }  // namespace
 
 int run_memorisation(const MemorisationStudy& study, const CampaignOrder& order) {
-  if (order.fidelity) {
-    throw std::runtime_error("a memorisation study is measured; --fidelity has no effect on it");
-  }
+  refuse_idle_flags(order);
   const std::string folder = order.output.empty() ? "results/" + study.name : order.output;
   const std::string text = text_of_folder(study.text_folder);
   const Corpus corpus = make_corpus(study, text);

@@ -8,8 +8,10 @@ study() { run "$1" campaign run "$folder/study.toml" --output "$folder/out" "${@
 
 write_small_study "$folder/study.toml" 4 "[0, 80]" "[1, 2]" 100 10
 
-study 2 --fidelity estimated
-says "--fidelity has no effect on it"
+for flag in "--fidelity estimated" "--grids-by estimate" "--slice 1/2" "--devices 2" "--launch run{ranks}" "--retries 3"; do
+  study 2 $flag
+  says "${flag% *} has no effect on it"
+done
 [ ! -e "$folder/out/records.jsonl" ] || fail "a refused study leaves records"
 
 # Verbs of other campaigns say what it is, not that its key is unknown.
