@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -99,6 +100,10 @@ MemorisationStudy read_memorisation(const nlohmann::json& file, const std::strin
   study.ending_tokens = positive_up_to(object, "ending_tokens", most);
   study.documents = positive_up_to(object, "documents", most);
   study.repetitions = numbers(object, "repetitions");
+  if (std::ranges::adjacent_find(study.repetitions, std::ranges::greater_equal()) !=
+      study.repetitions.end()) {
+    object.fail("'repetitions' must rise from each bucket to the next");
+  }
   study.seeds = numbers(object, "seeds");
   study.models = read_models(object);
   JsonObject goldfish = object.object("goldfish");

@@ -31,7 +31,7 @@ struct MemorisationStudy {
   std::int64_t document_tokens = 0;
   std::int64_t ending_tokens = 0;  // that the model is to write
   std::int64_t documents = 0;      // of a bucket
-  std::vector<std::int64_t> repetitions;
+  std::vector<std::int64_t> repetitions;  // rising
   std::vector<std::int64_t> seeds;
   std::int64_t goldfish_k = 0, goldfish_h = 0;
   std::int64_t pretraining_steps = 0;

@@ -108,13 +108,12 @@ std::string findings(const MemorisationStudy& study, const std::vector<Memorisat
   text +=
       fmt::format("at {} repetitions the largest model completes {:.1f} %, the smallest {:.1f} %\n",
                   study.repetitions.back(), most.mean.back(), smaller->mean.back());
-  double control = 0.0;
-  for (std::size_t b = 0; b < study.repetitions.size(); ++b) {
-    if (study.repetitions[b] != 0) continue;
-    for (const MemorisationSeries& series : plain) control = std::max(control, series.mean[b]);
+  if (study.repetitions.front() == 0) {
+    double control = 0.0;
+    for (const MemorisationSeries& series : plain) control = std::max(control, series.mean.front());
+    text += fmt::format("documents that nobody has trained on are completed at {:.1f} % at most\n",
+                        control);
   }
-  text += fmt::format("documents that nobody has trained on are completed at {:.1f} % at most\n",
-                      control);
   if (goldfish.empty()) return text;
   const MemorisationSeries& kept = largest(goldfish);
   return text +

@@ -91,7 +91,6 @@ TEST(Memorisations, AreTheGoldenTexts) {
   add("Goldfish alone", study, {both.back()});
   add("of another model", study, {record("nobody's", 1e6, 1, false, {1, 2, 3})});
   add("one seed, nobody is a control", study_of({1, 2, 5}, {7}), plain);
-  add("the control last", study_of({5, 1, 0}, {7}), plain);
   expect_golden("memorisations.txt", text);
 }
 
