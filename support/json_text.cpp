@@ -1,6 +1,8 @@
 // A glance at the brackets, then nlohmann's parser; see json_text.hpp.
 #include "support/json_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -73,11 +75,10 @@ std::int64_t positive_up_to(JsonObject& object, const std::string& key, std::int
               std::to_string(most));
 }
 
-double number_up_to(JsonObject& object, const std::string& key, double most) {
+double number_within(JsonObject& object, const std::string& key, double least, double most) {
   const double number = object.number(key);
-  if (number >= 0.0 && number <= most) return number;
-  object.fail("'" + key + "' is " + nlohmann::json(number).dump() + ", but must be from 0 to " +
-              nlohmann::json(most).dump());
+  if (number >= least && number <= most) return number;
+  object.fail(fmt::format("'{}' is {}, but must be from {} to {}", key, number, least, most));
 }
 
 std::string json_text(const nlohmann::json& value, int indent) {

@@ -34,9 +34,10 @@ inline constexpr std::int64_t most_of_a_count = 1'000'000'000'000'000;
 // A whole number from 0 to `most`; none where it is of another kind or size.
 std::optional<std::int64_t> whole_in(const nlohmann::json& value,
                                      std::int64_t most = any_whole_number);
-// Of a key, from 1 on and from 0 on; refused, as the object refuses, where it is more than `most`.
+// Of a key, from 1 on and from `least` on; refused, as the object refuses, where it is more than
+// `most`.
 std::int64_t positive_up_to(JsonObject& object, const std::string& key, std::int64_t most);
-double number_up_to(JsonObject& object, const std::string& key, double most);
+double number_within(JsonObject& object, const std::string& key, double least, double most);
 
 // The text of a value on one line, or with `indent` letters before what is inside; bytes of its
 // texts that are no UTF-8, as of a file's name, become U+FFFD.

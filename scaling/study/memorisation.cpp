@@ -23,13 +23,14 @@ namespace {
 // Of words, documents, steps and columns of a study that is to end: their products fit in 64 bits.
 constexpr std::int64_t most = 1'000'000;
 
+// Within the engine's own limits: what it refuses is refused before the first model is trained.
 TrainingPhase read_phase(JsonObject& object) {
   TrainingPhase phase;
   phase.batch = positive_up_to(object, "batch", most);
   phase.warm_up = object.integer("warm_up");
   if (phase.warm_up > most) object.fail(fmt::format("'warm_up' must be at most {}", most));
-  phase.learning_rate = number_up_to(object, "learning_rate", 1e3);
-  phase.last_learning_rate = number_up_to(object, "last_learning_rate", 1e3);
+  phase.learning_rate = number_within(object, "learning_rate", 1e-12, 1e3);
+  phase.last_learning_rate = number_within(object, "last_learning_rate", 0.0, 1.0);
   return phase;
 }
 
@@ -42,6 +43,16 @@ std::vector<std::int64_t> numbers(JsonObject& object, const std::string& key) {
   }
   for (const nlohmann::json& entry : list) result.push_back(entry);
   return result;
+}
+
+// Of names and seeds, each of which is a folder or a run of its own.
+template <typename Entry, typename Key>
+void refuse_twice(JsonObject& object, const char* has, const std::vector<Entry>& entries,
+                  const Key& key) {
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    if (std::ranges::find(entries.begin(), entry, std::invoke(key, *entry), key) == entry) continue;
+    object.fail(fmt::format("{} {} twice", has, std::invoke(key, *entry)));
+  }
 }
 
 std::vector<SizedModel> read_models(JsonObject& object) {
@@ -105,7 +116,9 @@ MemorisationStudy read_memorisation(const nlohmann::json& file, const std::strin
     object.fail("'repetitions' must rise from each bucket to the next");
   }
   study.seeds = numbers(object, "seeds");
+  refuse_twice(object, "'seeds' has", study.seeds, std::identity());
   study.models = read_models(object);
+  refuse_twice(object, "'model' has the name", study.models, &SizedModel::name);
   JsonObject goldfish = object.object("goldfish");
   study.goldfish_k = positive_up_to(goldfish, "k", most);
   study.goldfish_h = positive_up_to(goldfish, "h", most);

@@ -6,13 +6,16 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "scaling/study/memorisation_record.hpp"
+#include "scaling/words/toml_file.hpp"
 #include "tests/golden.hpp"
+#include "tests/paths.hpp"
 #include "tests/refusal.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -92,6 +95,17 @@ TEST(Memorisations, AreTheGoldenTexts) {
   add("of another model", study, {record("nobody's", 1e6, 1, false, {1, 2, 3})});
   add("one seed, nobody is a control", study_of({1, 2, 5}, {7}), plain);
   expect_golden("memorisations.txt", text);
+}
+
+// What the engine refuses would end a study behind its first hours.
+TEST(Memorisations, HaveRatesThatTheEngineTakes) {
+  const nlohmann::json good = read_toml(source_path("scaling/campaigns/memorisation.toml"));
+  for (const auto& [key, number] : {std::pair("learning_rate", 0.0), {"last_learning_rate", 1.5}}) {
+    nlohmann::json edited = good;
+    edited["memorisation"]["continued"][key] = number;
+    EXPECT_THAT(refusal<std::runtime_error>([&] { read_memorisation(edited, "a.toml"); }),
+                HasSubstr(fmt::format("'{}' is {}, but must be from", key, number)));
+  }
 }
 
 std::string text_of(int documents) {
