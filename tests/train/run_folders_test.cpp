@@ -153,6 +153,21 @@ TEST_F(RunFolders, ThatCannotBeMadeAreRefusedWithTheReason) {
   EXPECT_FALSE(files::exists("new"));
 }
 
+// However the folder and the file in it are written.
+TEST_F(RunFolders, ThatAreMadeTakeTheirFilesUnlessThoseAreTheRunsOwn) {
+  for (const char* name : {"new", "new/", "./new", "new/."}) {
+    TrainSettings settings = settings_in(name);
+    for (const char* log : {"new/l.jsonl", "./new/l.jsonl"}) {
+      settings.log = log;
+      EXPECT_EQ(refusal([&] { refuse_unwritable_files(settings); }), "") << name << " " << log;
+    }
+    settings.log = "other/l.jsonl";
+    EXPECT_NE(refusal([&] { refuse_unwritable_files(settings); }), "") << name;
+    settings.log = "new/loss.csv";
+    EXPECT_NE(refusal([&] { refuse_own_files(settings); }), "") << name;
+  }
+}
+
 TEST_F(RunFolders, HoldTheCheckpointThatAPathMeans) {
   write_checkpoints("run/checkpoints", {1, 2});
   write_checkpoints("both", {1});

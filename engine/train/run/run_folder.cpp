@@ -21,6 +21,7 @@
 #include "support/chrome_trace.hpp"
 #include "support/owned_folder.hpp"
 #include "support/plain_name.hpp"
+#include "support/whole_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
@@ -49,9 +50,11 @@ files::path above(const files::path& path) {
   return folder.has_filename() ? folder : folder.parent_path();
 }
 
+// The same for all ways to write a path, as with "./" or a last "/".
 files::path place(const std::string& path) {
   std::error_code missing;
-  return files::weakly_canonical(files::absolute(path), missing);
+  const files::path there = files::weakly_canonical(files::absolute(path), missing);
+  return there.has_filename() ? there : there.parent_path();
 }
 
 // Whether the path is that folder, or below it.
@@ -127,6 +130,15 @@ void refuse_earlier_run(const TrainSettings& settings) {
   throw std::runtime_error(fmt::format("{} is the log of an earlier run; give another {}",
                                        log_path(settings),
                                        settings.log.empty() ? "--folder, or remove it" : "--log"));
+}
+
+void refuse_unwritable_files(const TrainSettings& settings) {
+  const bool to_be_made = !files::exists(settings.folder);
+  for (const std::string& path : {settings.log, settings.trace}) {
+    if (path.empty()) continue;
+    if (to_be_made && place(path).parent_path() == place(settings.folder)) continue;
+    refuse_unwritable(path);
+  }
 }
 
 void refuse_own_files(const TrainSettings& settings) {

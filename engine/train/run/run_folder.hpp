@@ -27,6 +27,10 @@ void refuse_unmakeable(const std::string& folder);
 // checkpoints, as an import leaves them: its path would mean those. Not collective.
 void refuse_earlier_run(const TrainSettings& settings);
 
+// Throws std::runtime_error with a sentence if --log or --trace cannot be written; one in a folder
+// that the run itself is to make can.
+void refuse_unwritable_files(const TrainSettings& settings);
+
 // Throws std::runtime_error with a sentence if --log or --trace names what the run itself writes,
 // or --trace what is no trace.
 void refuse_own_files(const TrainSettings& settings);

@@ -40,7 +40,6 @@
 #include "support/json_object.hpp"
 #include "support/own_file.hpp"
 #include "support/owned_folder.hpp"
-#include "support/whole_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline run {
 
@@ -59,12 +58,7 @@ std::string mpi_text() {
 void refuse_unwritable_outputs(const TrainSettings& settings) {
   refuse_unmakeable(settings.folder);
   refuse_links(settings.folder);
-  for (const std::string& path : {settings.log, settings.trace}) {
-    if (path.empty()) continue;
-    const bool to_be_made = !std::filesystem::exists(settings.folder) &&
-                            std::filesystem::path(path).parent_path() == settings.folder;
-    if (!to_be_made) refuse_unwritable(path);
-  }
+  refuse_unwritable_files(settings);
   refuse_own_files(settings);
 }
 
