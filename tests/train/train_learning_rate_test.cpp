@@ -68,7 +68,7 @@ double formula(const DrawnRate& drawn, std::int64_t step) {
       return rate.peak - (rate.peak - least) * (n - 1 > w ? (s - 1 - w) / (n - 1 - w) : 0.0);
     case RateDecay::wsd: {
       const double begin = std::max(w, n * (1 - rate.decay_part));
-      if (n - 1 <= begin) return rate.peak;
+      if (n - 1 <= begin) return s == n && n - 1 > w ? least : rate.peak;
       return rate.peak - (rate.peak - least) * std::max(0.0, s - 1 - begin) / (n - 1 - begin);
     }
   }

@@ -49,8 +49,10 @@ double LearningRate::at(const RunLength& length, const Trained& trained) const {
   const double begin = began(length, trained);
   const bool straight = decay == RateDecay::linear || decay == RateDecay::wsd;
   const double end = straight ? length.before_last_step() : 1.0;
-  const double left = end - begin;
-  const double p = left > 0.0 ? (length.done(trained) - begin) / left : 0.0;
+  const double left = end - begin, done = length.done(trained);
+  // A decay of one step alone has its end in it, but for the step behind the warm-up.
+  const bool ends_at_once = step > warm_up_steps + 1 && done >= end;
+  const double p = left > 0.0 ? (done - begin) / left : ends_at_once ? 1.0 : 0.0;
   return peak * (1.0 - (1.0 - last_part) * (1.0 - shape(decay, std::clamp(p, 0.0, 1.0))));
 }
 

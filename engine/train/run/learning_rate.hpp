@@ -28,7 +28,8 @@ struct LearningRate {
   // Of the step after those that are trained. With p = 0 where the decay begins and 1 where the run
   // is over: peak (1 - (1 - last_part) (1 - shape(p))), shape = (1 + cos pi p) / 2 or 1 - p. Step
   // number warm_up_steps, and the one behind it, have the peak itself. In a straight line p = 1 in
-  // the last step, where steps end the run; half a cosine is as good as flat there.
+  // the last step, where steps end the run, and be it the decay's only one; half a cosine is as
+  // good as flat there.
   double at(const RunLength& length, const Trained& trained) const;
 
  private:
