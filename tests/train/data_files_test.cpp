@@ -186,6 +186,13 @@ TEST_F(WideTokens, OfAnotherWidthAreRefused) {
               HasSubstr("holds token 4294967295 at place 1 (the first is 0), beyond 2147483647"));
   EXPECT_THAT(said(bytes_of(Wide{1, 2'147'483'647}), 32),
               HasSubstr("this file needs one of at least 2147483648"));
+  // Of several files the width is of those that say none.
+  EXPECT_EQ(refusal([&] {
+              all_words({folder.write("a.bin", bytes_of(small)),
+                         folder.write("b.bin", headed({magic_of_16_bits, 1, 100}, narrow))},
+                        32);
+            }),
+            "");
   EXPECT_EQ(said(bytes_of(narrow), 0), "");
   EXPECT_EQ(said(bytes_of(Narrow(100, 0)), 0), "");
   for (const char* name : {"a.txt", "a", "a.jsonl"}) {

@@ -29,6 +29,7 @@ inline std::vector<std::int32_t> all_words(const std::vector<std::string>& paths
                                            std::int64_t token_bits = 0,
                                            std::int64_t vocabulary = 70'000) {
   const WordStream words(paths, {0.0, 1.0}, token_bits);
+  refuse_idle_bits({&words});
   std::vector<std::int32_t> read;
   words.read(0, words.words(), vocabulary, read);
   return read;

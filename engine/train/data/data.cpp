@@ -86,6 +86,7 @@ Data::Data(const DataOptions& options, const Model& model)
       model_(model),
       training_(training_files(options), training_stretch(options), options.token_bits),
       validation_(validation_stream(options)) {
+  refuse_idle_bits({&training_, &validation_});
   const TokenFile& first = training_.files().front();
   const TokenFile& other = validation_.files().front();
   if (word_name(first.format()) != word_name(other.format())) {

@@ -97,17 +97,29 @@ void TokenFile::recognise(std::int64_t bytes, std::int64_t token_bits) {
     take_numbers(*numbers, bytes, token_bits, "its head");
   } else if (path_.ends_with(".bin")) {
     read_tokens(bytes, token_bits);
-  } else if (token_bits != 0) {
-    refuse(path_, fmt::format("holds bytes as words; leave --token-bits {} out, which is of .bin "
-                              "shards",
-                              token_bits));
-  } else if (path_.ends_with(".jsonl") ||
-             begins_with_document(with_first_line(path_, beginning, bytes))) {
-    refuse_no_text(beginning, 0);
-    read_documents(bytes);
   } else {
-    expect_text(bytes);
+    if (token_bits != 0) {
+      idle_bits_ = fmt::format(
+          "holds bytes as words; leave --token-bits {} out, which is of .bin "
+          "shards",
+          token_bits);
+    }
+    read_text(beginning, bytes);
   }
+}
+
+void TokenFile::read_text(const std::string& beginning, std::int64_t bytes) {
+  const bool documents =
+      path_.ends_with(".jsonl") || begins_with_document(with_first_line(path_, beginning, bytes));
+  if (!documents) return expect_text(bytes);
+  refuse_no_text(beginning, 0);
+  read_documents(bytes);
+}
+
+void TokenFile::says_its_bits(std::int64_t own, std::int64_t token_bits, const std::string& where) {
+  if (token_bits == 0 || token_bits == own) return;
+  idle_bits_ = fmt::format("says in {} that its tokens have {} bits; leave --token-bits {} out",
+                           where, own, token_bits);
 }
 
 // All of a text that is not long, and parts of a long one.
@@ -124,10 +136,7 @@ void TokenFile::expect_text(std::int64_t bytes) const {
 
 void TokenFile::take_numbers(const Numbers& numbers, std::int64_t bytes, std::int64_t token_bits,
                              const std::string& where) {
-  if (token_bits != 0 && token_bits != 8 * numbers.bytes) {
-    refuse(path_, fmt::format("says in {} that its tokens have {} bits; leave --token-bits {} out",
-                              where, 8 * numbers.bytes, token_bits));
-  }
+  says_its_bits(8 * numbers.bytes, token_bits, where);
   const std::int64_t expected = numbers.first_byte + numbers.bytes * numbers.count;
   if (numbers.count < 1 || bytes != expected) {
     refuse(path_, fmt::format("has {} bytes, but {} speaks of {} tokens of {} bits", bytes, where,
@@ -147,6 +156,7 @@ void TokenFile::read_tokens(std::int64_t bytes, std::int64_t token_bits) {
   std::int32_t magic = 0;
   OpenFile(path_).read(0, &magic, std::min(static_cast<std::size_t>(bytes), sizeof magic));
   if (magic < llmc_first_magic || magic > llmc_last_magic) {
+    takes_bits_ = true;
     word_bytes_ = (token_bits == 0 ? 16 : token_bits) / 8;
     if (bytes % word_bytes_ != 0) {
       refuse(path_, fmt::format("has {} bytes, no multiple of {}, and so does not hold {}-bit "
@@ -163,11 +173,7 @@ void TokenFile::read_tokens(std::int64_t bytes, std::int64_t token_bits) {
                               "nor {}, that of 32-bit ones",
                               magic, shards[0].magic, shards[1].magic));
   }
-  if (token_bits != 0 && token_bits != shard->token_bits) {
-    refuse(path_, fmt::format("says in its header that its tokens have {} bits; leave --token-bits "
-                              "{} out",
-                              shard->token_bits, token_bits));
-  }
+  says_its_bits(shard->token_bits, token_bits, "its header");
   read_header(*shard, bytes);
 }
 
@@ -281,6 +287,17 @@ WordStream::WordStream(const std::vector<std::string>& paths, ShareOfFile stretc
     starts_.push_back(from);
     ends_.push_back(end);
   }
+}
+
+void refuse_idle_bits(const std::vector<const WordStream*>& streams) {
+  const TokenFile* against = nullptr;
+  for (const WordStream* stream : streams) {
+    for (const TokenFile& file : stream->files()) {
+      if (file.takes_bits()) return;
+      if (against == nullptr && !file.idle_bits().empty()) against = &file;
+    }
+  }
+  if (against != nullptr) refuse(against->path(), against->idle_bits());
 }
 
 template <typename Look>

@@ -28,16 +28,21 @@ class TokenFile {
  public:
   // A name that ends in .bin is a shard of tokens; what begins as a .npy or with a document is one;
   // everything else is text, if it is. `token_bits` are those of a shard without a header: 16, 32,
-  // 64, or 0 for what is usual, 16; a header says its own. Throws std::runtime_error with one
-  // sentence if the file is missing, empty, packed, or no multiple of its words, has another magic
-  // or version than llm.c's, is shorter or longer than its header says, looks like words of another
-  // width, or if a line is no document.
+  // 64, or 0 for what is usual, 16; all others say their own (refuse_idle_bits). Throws
+  // std::runtime_error with one sentence if the file is missing, empty, packed, or no multiple of
+  // its words, has another magic or version than llm.c's, is shorter or longer than its header
+  // says, looks like words of another width, or if a line is no document.
   explicit TokenFile(const std::string& path, std::int64_t token_bits = 0);
 
   const std::string& path() const { return path_; }
   TokenFormat format() const { return format_; }
   std::int64_t words() const { return words_; }
   std::int64_t word_bytes() const { return word_bytes_; }
+  // Whether its width is what was given, and usual where nothing was.
+  bool takes_bits() const { return takes_bits_; }
+  // Why a width that was given is not this file's, in half a sentence; empty if none or the same
+  // was.
+  const std::string& idle_bits() const { return idle_bits_; }
   // Whether it is the very same file, whatever its name.
   bool is(const TokenFile& other) const { return file_ == other.file_; }
   // Words in the order of the file. Throws std::runtime_error if they are not all there any more.
@@ -49,7 +54,9 @@ class TokenFile {
  private:
   struct Shard;  // a kind of llm.c's
   void recognise(std::int64_t bytes, std::int64_t token_bits);
+  void read_text(const std::string& beginning, std::int64_t bytes);
   void expect_text(std::int64_t bytes) const;
+  void says_its_bits(std::int64_t own, std::int64_t token_bits, const std::string& where);
   void take_numbers(const Numbers& numbers, std::int64_t bytes, std::int64_t token_bits,
                     const std::string& where);
   void read_tokens(std::int64_t bytes, std::int64_t token_bits);
@@ -62,6 +69,8 @@ class TokenFile {
   std::pair<std::uint64_t, std::uint64_t> file_;  // device and number there
   std::int64_t first_byte_ = 0;                   // of the first word
   std::int64_t word_bytes_ = 1;
+  bool takes_bits_ = false;
+  std::string idle_bits_;
   struct Range {
     std::int64_t from = 0, to = 0;
   };
@@ -113,5 +122,9 @@ class WordStream {
   std::vector<std::int64_t> starts_;  // of the stretch within each file
   std::vector<std::int64_t> ends_;    // of the stretch within the stream
 };
+
+// Throws std::runtime_error with a sentence if a width of tokens was given that no file of all that
+// a run reads is in need of, and one has another.
+void refuse_idle_bits(const std::vector<const WordStream*>& streams);
 
 }  // namespace fourfold::inline engine::inline train::inline data

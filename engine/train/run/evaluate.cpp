@@ -40,6 +40,9 @@ std::vector<WordStream> opened(const EvaluateSettings& settings) {
   for (const std::string& path : files_matching(settings.files)) {
     streams.emplace_back(std::vector{path}, ShareOfFile{}, settings.token_bits);
   }
+  std::vector<const WordStream*> all;
+  for (const WordStream& stream : streams) all.push_back(&stream);
+  refuse_idle_bits(all);
   return streams;
 }
 
