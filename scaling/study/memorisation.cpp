@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "support/json_object.hpp"
 #include "support/json_text.hpp"
@@ -165,6 +166,30 @@ std::string text_of_folder(const std::string& folder) {
   return text;
 }
 
+namespace {
+
+// Where buckets stay empty: because the text is short, or because too few of its documents suit.
+[[noreturn]] void refuse_text(const MemorisationStudy& study, std::size_t pieces,
+                              const Corpus& corpus) {
+  const std::int64_t buckets = std::ssize(study.seeds) * std::ssize(study.repetitions);
+  const std::int64_t needed = buckets * study.documents;
+  std::size_t suit = 0;
+  for (const auto& of_seed : corpus.buckets) {
+    for (const auto& bucket : of_seed) suit += bucket.size();
+  }
+  const std::string what =
+      std::cmp_less(pieces, needed)
+          ? fmt::format("too little text: {} documents of {} bytes", pieces, study.document_tokens)
+          : fmt::format(
+                "{} documents of {} bytes, but only {} in ASCII whose last {} stand nowhere "
+                "else",
+                pieces, study.document_tokens, suit, study.ending_tokens);
+  throw std::runtime_error(
+      fmt::format("{} holds {}; the buckets take {}", study.text_folder, what, needed));
+}
+
+}  // namespace
+
 // Documents whose end stands elsewhere, too, would be known without being repeated; and one that is
 // no ASCII could not be written as JSON.
 Corpus make_corpus(const MemorisationStudy& study, const std::string& text) {
@@ -191,8 +216,7 @@ Corpus make_corpus(const MemorisationStudy& study, const std::string& text) {
         if (suits(*next)) bucket.push_back(piece(*next));
       }
       if (std::ssize(bucket) == study.documents) continue;
-      throw std::runtime_error(fmt::format("{} holds too little text: {} documents of {} bytes",
-                                           study.text_folder, pieces, length));
+      refuse_text(study, pieces, corpus);
     }
   }
   constexpr std::ptrdiff_t most_held_out = 400;

@@ -191,6 +191,12 @@ TEST(Corpora, ADocumentWhoseEndStandsElsewhereIsInNoBucket) {
   for (std::int64_t i = 0; i < 200; ++i) {
     text += "text at " + std::to_string(i % 2 == 0 ? 1000 + i : 9000 + i / 2 % 50);
   }
+  EXPECT_EQ(
+      refusal<std::runtime_error>([&] {
+        make_corpus(study_of({0, 1, 5}, {1, 2, 3, 4, 5}), text);
+      }),
+      "somewhere holds 200 documents of 12 bytes, but only 100 in ASCII whose last 4 stand nowhere "
+      "else; the buckets take 120");
   for (const auto& buckets : make_corpus(study_of({0, 1, 5}, {1, 2}), text).buckets) {
     for (const auto& bucket : buckets) {
       for (const std::string& document : bucket) EXPECT_THAT(document, HasSubstr("at 1"));
