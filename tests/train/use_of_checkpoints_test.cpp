@@ -94,7 +94,6 @@ TEST_F(sample_of_a_checkpoint, is_what_training_drew_at_its_end) {
   EXPECT_EQ(drawn.texts, trained_->outcome.texts);
   EXPECT_EQ(drawn.state.step, 20);
   EXPECT_EQ(drawn.format, TokenFormat::text);
-  EXPECT_FALSE(drawn.stopped);
 }
 
 // Beyond the model's 16 tokens of sequence, too.
@@ -206,7 +205,6 @@ TEST_F(EvaluationOf, ACheckpointIsWhatTrainingSaidAtItsEnd) {
       EXPECT_NEAR(made.files[0].loss.mean, trained_->outcome.validation_loss,
                   1e-6 * trained_->outcome.validation_loss);
       EXPECT_EQ(made.state.step, 20);
-      EXPECT_FALSE(made.stopped);
     }
   }
 }

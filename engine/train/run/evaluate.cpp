@@ -16,7 +16,6 @@
 #include "engine/train/run/agreement.hpp"
 #include "engine/train/run/loaded_model.hpp"
 #include "engine/train/run/step_report.hpp"
-#include "engine/train/run/stop.hpp"
 #include "engine/train/sample/sample.hpp"
 #include "schedule/models/fit.hpp"
 #include "support/standard_streams.hpp"
@@ -112,17 +111,11 @@ Evaluation evaluate(const EvaluateSettings& settings, World& world) {
   LoadedModel loaded(settings.checkpoint, model, settings.precision, settings.grid, world);
   Validation validation(loaded.worker(), model, loaded.options(), sequences_of(settings, model),
                         loaded.weights());
-  const auto go_on = [&] {
-    const std::vector<double> asked = world.all(stop_asked() ? 1.0 : 0.0);
-    result.stopped = std::ranges::any_of(asked, [](double word) { return word != 0.0; });
-    return !result.stopped;
-  };
   const double begin = wall_seconds();
   const std::vector<WordStream> streams = opened(settings);
   on_first_rank([&] { result.data_remarks = evaluated_twice(streams, settings.token_bits); });
   for (const WordStream& words : streams) {
-    const HeldOutLoss loss = validation.loss(Windows(words, model, settings.most_words), go_on);
-    if (result.stopped) break;
+    const HeldOutLoss loss = validation.loss(Windows(words, model, settings.most_words));
     result.files.push_back({words.files().front().path(), loss});
   }
   result.seconds = wall_seconds() - begin;
@@ -140,7 +133,7 @@ std::string text_of(const Evaluation& evaluation) {
     text += line_of(fmt::format("all {} files", evaluation.files.size()), evaluation.all(), word);
   }
   for (const std::string& remark : evaluation.data_remarks) text += visible_line(remark) + '\n';
-  return text + (evaluation.stopped ? "asked to stop: not all is read\n" : "");
+  return text;
 }
 
 std::string json_line(const EvaluateSettings& settings, const Evaluation& evaluation) {
@@ -161,7 +154,6 @@ std::string json_line(const EvaluateSettings& settings, const Evaluation& evalua
   line["files"] = files;
   if (!evaluation.data_remarks.empty()) line["data_remarks"] = evaluation.data_remarks;
   line["seconds"] = evaluation.seconds;
-  line["stopped"] = evaluation.stopped;
   line["libraries"] = blas_report();
   return line.dump();
 }

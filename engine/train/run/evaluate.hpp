@@ -34,7 +34,6 @@ struct Evaluation {
   std::vector<EvaluatedFile> files;
   std::vector<std::string> data_remarks;  // files that are given twice
   double seconds = 0.0;
-  bool stopped = false;  // a signal came before the end: the last file is left out
 
   // Over all words of all files.
   HeldOutLoss all() const;

@@ -28,14 +28,13 @@ void Validation::add(const LocalBatch& batch, Sum& sum) const {
   }
 }
 
-HeldOutLoss Validation::loss(const Windows& windows, const std::function<bool()>& go_on) {
+HeldOutLoss Validation::loss(const Windows& windows) {
   Sum own;
   for (std::int64_t first = 0; first < windows.count(); first += share_.sequences) {
     LocalBatch batch;
     together([&] { batch = windows.batch(first, share_); });
     executor_.step(batch, AdamW{}, 1);
     add(batch, own);
-    if (go_on && !go_on()) break;
   }
   Sum all;
   for (const Sum& sum : world_.all(own)) {

@@ -3,8 +3,6 @@
 // and over ranks.
 #pragma once
 
-#include <functional>
-
 #include "engine/train/data/windows.hpp"
 #include "engine/train/run/worker.hpp"
 
@@ -21,9 +19,8 @@ class Validation {
   Validation(const Worker& worker, const Model& model, const StepOptions& options,
              std::int64_t sequences, Weights& weights);
 
-  // Of all windows, each once. `go_on` is asked after every pass, on every rank, and says the same
-  // on all; the loss is that of what was read until then. Collective.
-  HeldOutLoss loss(const Windows& windows, const std::function<bool()>& go_on = {});
+  // Of all windows, each once. Collective.
+  HeldOutLoss loss(const Windows& windows);
 
   // Mean loss over this batch, of which each rank has its share.
   double loss_of(const LocalBatch& batch);

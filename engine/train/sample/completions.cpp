@@ -70,7 +70,7 @@ Completions complete(const std::vector<Document>& documents, std::int64_t side_b
   const auto at_once = static_cast<std::size_t>(side_by_side);
   for (const auto& [lengths, members] : by_lengths) {
     greedy.tokens = static_cast<std::int64_t>(lengths.second);
-    for (std::size_t first = 0; first < members.size() && !result.stopped; first += at_once) {
+    for (std::size_t first = 0; first < members.size(); first += at_once) {
       // The last group is filled up with its last document.
       const auto member = [&](std::size_t i) {
         return members[std::min(first + i, members.size() - 1)];
@@ -83,7 +83,6 @@ Completions complete(const std::vector<Document>& documents, std::int64_t side_b
       for (std::size_t i = 0; i < at_once; ++i) {
         result.equal[member(i)] = equal_words(texts[i], documents[member(i)]);
       }
-      result.stopped = sampler.asked_to_stop();
     }
   }
   result.seconds = std::chrono::duration<double>(Clock::now() - began).count();

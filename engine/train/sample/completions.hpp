@@ -15,7 +15,6 @@ struct Completions {
   std::vector<std::int64_t> equal;  // words before the first that differs, by document
   std::vector<std::int64_t> words;  // of the completion, by document
   double seconds = 0.0;
-  bool stopped = false;  // a signal came before the end; the rest counts as not equal
 
   // Documents that are completed word for word.
   std::int64_t whole() const;

@@ -120,7 +120,6 @@ SampledTexts sample_words(const SampleSettings& settings, World& world) {
   if (!documents.empty()) {
     result.completions = complete(documents, texts, sampling.decoding, sampler);
     result.seconds = result.completions.seconds;
-    result.stopped = result.completions.stopped;
     result.words_per_second = static_cast<double>(result.completions.all_words()) / result.seconds;
     if (world.rank() == 0) print_completions(settings, result);
     return result;
@@ -133,8 +132,6 @@ SampledTexts sample_words(const SampleSettings& settings, World& world) {
   const double begin = wall_seconds();
   result.texts = sampler.draw(prompt, sampling, [&](const Texts& texts) {
     if (grows) typewriter.type(texts.front());
-    result.stopped = sampler.asked_to_stop();
-    return !result.stopped;
   });
   result.seconds = wall_seconds() - begin;
   std::size_t drawn = 0;
@@ -184,7 +181,6 @@ std::string json_line(const SampleSettings& settings, const SampledTexts& sample
                               {"seconds", sample.seconds},
                               {"words_per_s", sample.words_per_second},
                               {"kv_cache", name(sampling.decoding)},
-                              {"stopped", sample.stopped},
                               {"libraries", blas_report()}};
   if (settings.with_logits) line["logits"] = sample.logits;
   if (settings.complete.empty()) return line.dump();

@@ -33,7 +33,6 @@ struct SampledTexts {
   Completions completions;        // instead of texts, where they were asked for
   double seconds = 0.0;           // for drawing alone
   double words_per_second = 0.0;  // of all texts
-  bool stopped = false;           // a signal came before the end
 };
 
 // What the words of a checkpoint's data were. Throws std::runtime_error if it does not say.

@@ -7,7 +7,6 @@
 
 #include "engine/batch.hpp"
 #include "engine/plan/block_place.hpp"
-#include "engine/train/run/stop.hpp"
 #include "engine/train/sample/ending.hpp"
 #include "engine/train/sample/pick.hpp"
 #include "engine/train/sample/prompt.hpp"
@@ -135,7 +134,8 @@ Texts Sampler::draw(const Texts& prompts, const SamplingSettings& settings, cons
       if (!is_over()) texts[i].push_back(running[i].back());
       if (is_over()) ++ended;
     }
-    if ((hear && !hear(texts)) || ended == texts.size()) break;
+    if (hear) hear(texts);
+    if (ended == texts.size()) break;
   }
   return texts;
 }
@@ -145,11 +145,6 @@ std::vector<float> Sampler::logits_after(const std::vector<std::int32_t>& prompt
   std::vector<float> logits = next_logits(Texts(static_cast<std::size_t>(texts_), prompt));
   logits.resize(static_cast<std::size_t>(model_.vocabulary));
   return logits;
-}
-
-bool Sampler::asked_to_stop() const {
-  const std::vector<double> asked = world_.all(stop_asked() ? 1.0 : 0.0);
-  return std::ranges::any_of(asked, [](double word) { return word != 0.0; });
 }
 
 void say_texts(const Texts& texts, TokenFormat format, const RunLog& log) {

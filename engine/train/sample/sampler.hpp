@@ -19,8 +19,8 @@ namespace fourfold::inline engine::inline train::inline sample {
 // By text: its prompt and the words drawn so far.
 using Texts = std::vector<std::vector<std::int32_t>>;
 
-// Told of the texts after every word, on every rank; whether to go on, the same on all ranks.
-using HearWord = std::function<bool(const Texts& texts)>;
+// Told of the texts after every word, on every rank.
+using HearWord = std::function<void(const Texts& texts)>;
 
 // How texts are cut into a forward pass: as many as z x data divides, and no sequence parallelism,
 // whose x need not divide drawn words.
@@ -48,9 +48,6 @@ class Sampler {
 
   // Of each word of the vocabulary that may follow the prompt. Collective.
   std::vector<float> logits_after(const std::vector<std::int32_t>& prompt);
-
-  // Whether a signal to stop has come to some rank. Collective.
-  bool asked_to_stop() const;
 
  private:
   // The last words of each text, at most as many as `row`; what follows them is padding that no
