@@ -43,6 +43,7 @@ def declarations(code):
     """The names declared at the left margin, each with its line."""
     found = {}
     for line in APART.sub(" ", code).splitlines():
+        line = re.sub(r"^(\[\[[^\]]*\]\] *)+", "", line)  # attributes, such as [[noreturn]]
         if not re.match(r"[A-Za-z_]", line) or re.match(r"TEST|template\b|static_assert", line):
             continue
         plain = line

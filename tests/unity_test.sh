@@ -31,7 +31,7 @@ pair 2 "they share no name"
 holds two 'int half(double whole);'
 pair 0 "both have a half()"
 for own in 'constexpr int half = 2;' 'struct half {' 'using half = int;' 'std::map<int, std::string> half(int a, int b);' 'enum class half { left, right };' \
-  'template <class T>
+  '[[noreturn]] void half();' 'template <class T>
 T half(const T& whole);' "constexpr char quote = '\"';
 int half();"; do
   holds one "$own" && holds two '' 'int of(int whole) { return half(whole); }'
