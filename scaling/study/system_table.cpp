@@ -5,14 +5,19 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "platforms/device_memory.hpp"
 #include "scaling/find/granted.hpp"
 #include "scaling/records/time_parts.hpp"
+#include "scaling/study/repetitions.hpp"
 #include "scaling/words/percents.hpp"
 #include "scaling/words/text_table.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/fit.hpp"
+#include "sim/conditions/what_ifs_json.hpp"
+#include "sim/question/point_json.hpp"
 #include "support/prose.hpp"
 
 namespace fourfold::inline scaling::inline study {
@@ -42,23 +47,39 @@ std::string options_word(const Point& point) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string same_point(const StudyRow& row) {
+// Rows of one are printed together.
+std::string block_of(const StudyRow& row) {
   return fmt::format("{} {} {} {}", row.machine, row.record.devices(), row.record.point.model.name,
                      row.given);
 }
 
-// "best" of the point's systems, "tie" where the bar of comparisons cannot tell it from the best.
-std::string standing(const StudyRow& row, const Study& study) {
-  const Record* best = &row.record;
-  std::int64_t rivals = 0;
-  for (const StudyRow& other : study.rows) {
-    if (same_point(other) != same_point(row)) continue;
-    ++rivals;
-    if (other.record.seconds() < best->seconds()) best = &other.record;
+// What rows must share for their seconds to be ranked: the same work under the same conditions.
+std::string work_of(const StudyRow& row) {
+  const Point& point = row.record.point;
+  WhatIfs what_ifs = point.what_ifs;
+  what_ifs.seed = WhatIfs{}.seed;  // that of a repetition
+  return fmt::format("{} {} {} {} {}", block_of(row), point.global_batch, point.model.sequence,
+                     json_of_scales(point.scales).dump(), json_of(what_ifs).dump());
+}
+
+// "best" of the systems that do one work, "tie" where the bar of comparisons cannot tell it from
+// the best; of each row that has one, which is that of its repetitions together.
+std::map<const StudyRow*, std::string> standings(const Study& study) {
+  const std::vector<Runs> points = runs_of(study);
+  std::map<std::string, std::vector<const Runs*>> rivals;
+  for (const Runs& runs : points) rivals[work_of(*runs.front())].push_back(&runs);
+  std::map<const StudyRow*, std::string> words;
+  const auto by_median = [](const Runs* runs) { return median_seconds(*runs).value; };
+  for (const auto& [work, all] : rivals) {
+    if (all.size() < 2) continue;
+    const Runs* best = *std::ranges::min_element(all, {}, by_median);
+    for (const Runs* runs : all) {
+      const bool tie =
+          ties(best->front()->record.bar, median_seconds(*best), median_seconds(*runs));
+      for (const StudyRow* row : *runs) words[row] = runs == best ? "best" : tie ? "tie" : "";
+    }
   }
-  if (rivals < 2) return "";
-  if (best == &row.record) return "best";
-  return ties(best->bar, best->seconds(), row.record.seconds()) ? "tie" : "";
+  return words;
 }
 
 // The same of all rows, but for their systems.
@@ -89,11 +110,43 @@ std::string point_of_all(const Study& study) {
 }
 
 std::string ties_text(const Study& study) {
-  for (const StudyRow& row : study.rows) {
-    if (standing(row, study) != "tie") continue;
-    return tie_text(*row.record.bar);
+  for (const auto& [row, word] : standings(study)) {
+    if (word == "tie" && row->record.bar) return tie_text(*row->record.bar);
   }
   return "";
+}
+
+std::string repetitions_text(const Study& study) {
+  const bool any =
+      std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.repetition > 1; });
+  return any ? "Repetitions of a point are ranked by their median.\n" : "";
+}
+
+std::int64_t batch_of(const StudyRow& row) {
+  return row.record.point.global_batch;
+}
+
+std::int64_t length_of(const StudyRow& row) {
+  return row.record.point.model.sequence;
+}
+
+// Whether rows that are printed together differ in it; a column says it then.
+bool differ(const Study& study, std::int64_t (*number)(const StudyRow&)) {
+  std::map<std::string, std::int64_t> first;
+  return std::ranges::any_of(study.rows, [&](const StudyRow& row) {
+    return first.emplace(block_of(row), number(row)).first->second != number(row);
+  });
+}
+
+// What all points have, in words.
+std::string taken_for_granted(const Study& study) {
+  const Point& point = study.rows.front().record.point;
+  const Precision precision = point.options.precision;
+  const bool one_precision = std::ranges::all_of(study.rows, [&](const StudyRow& row) {
+    return row.record.point.options.precision == precision;
+  });
+  return fmt::format("sequences of {} tokens, batches of {} sequences{}", point.model.sequence,
+                     point.global_batch, one_precision ? fmt::format(", {}", name(precision)) : "");
 }
 
 }  // namespace
@@ -134,6 +187,8 @@ TextTable system_rows(const Study& study) {
                    {"model", "", Align::left},
                    {"system", "", Align::left},
                    {"grid", "", Align::left},
+                   {"sequences", "a batch", Align::right, 1},
+                   {"tokens", "a sequence", Align::right, 1},
                    {"sequences/", "micro-batch", Align::right, 7},
                    {"step", "", Align::left, 5},
                    {"batch", "s"},
@@ -145,13 +200,15 @@ TextTable system_rows(const Study& study) {
                    {"memory/device", "GB of GB", Align::right, 2},
                    {"fits", "%", Align::right, 4},
                    {"largest parts", "% of batch", Align::left, 1}};
-  std::string before = study.rows.empty() ? "" : same_point(study.rows.front());
+  const bool batches = differ(study, batch_of), lengths = differ(study, length_of);
+  std::map<const StudyRow*, std::string> standing = standings(study);
+  std::string before = study.rows.empty() ? "" : block_of(study.rows.front());
   for (std::size_t i = 0; i < 3 && one_point(study); ++i) {
     table.columns[i].spare = 12 - static_cast<int>(i);  // a line above says it
   }
   for (const StudyRow& row : study.rows) {
-    if (same_point(row) != before) table.rows.emplace_back();
-    before = same_point(row);
+    if (block_of(row) != before) table.rows.emplace_back();
+    before = block_of(row);
     const Record& record = row.record;
     const Point& point = record.point;
     const Throughput throughput = record.throughput();
@@ -159,9 +216,10 @@ TextTable system_rows(const Study& study) {
         point.global_batch / batch_unit(point.grid, point.options.micro_batches);
     table.rows.push_back({row.machine, fmt::to_string(record.devices()), point.model.name,
                           system_label(record), extents(point.grid) + (row.given ? " (given)" : ""),
-                          fmt::to_string(sequences), options_word(point),
-                          fmt::format("{:.2f}", record.seconds().value),
-                          record.bar ? percent_text(*record.bar) : "-", standing(row, study),
+                          batches ? fmt::to_string(batch_of(row)) : "-",
+                          lengths ? fmt::to_string(length_of(row)) : "-", fmt::to_string(sequences),
+                          options_word(point), fmt::format("{:.2f}", record.seconds().value),
+                          record.bar ? percent_text(*record.bar) : "-", standing[&row],
                           percent(throughput.mfu), percent(throughput.hfu),
                           short_number(throughput.tokens_per_s_per_device),
                           fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
@@ -178,37 +236,34 @@ TextTable system_rows(const Study& study) {
 }
 
 std::string choices_of_systems(const Study& study) {
-  const auto of_first = [&](const StudyRow& row) {
-    return !row.given && same_point(row) == same_point(study.rows.front());
-  };
   const bool of_systems = !study.rows.empty() && !study.rows.front().record.system.empty();
+  const auto of_first = [&, work = of_systems ? work_of(study.rows.front()) : ""](
+                            const StudyRow& row) { return !row.given && work_of(row) == work; };
   if (!of_systems || !std::ranges::all_of(study.rows, of_first)) return "";
+  const std::vector<Runs> points = runs_of(study);
   std::vector<std::string> chosen;
-  std::map<std::string, std::map<std::string, double>> seconds;  // by other value and system
-  for (const StudyRow& row : study.rows) {
-    chosen.push_back(fmt::format("{} with {} and software {}", row.record.system,
-                                 options_word(row.record.point), row.record.software));
-    for (const Granted& one : granted_changes(row.record)) {
-      seconds[one.what][row.record.system] = row.record.seconds().value * (1.0 + one.change);
+  using Timed = std::pair<double, std::string>;    // seconds of a system
+  std::map<std::string, std::vector<Timed>> with;  // by other value
+  for (const Runs& runs : points) {
+    const Record& record = runs.front()->record;
+    chosen.push_back(fmt::format("{} with {} and software {}", record.system,
+                                 options_word(record.point), record.software));
+    for (const Granted& one : granted_changes(record)) {
+      with[one.what].emplace_back(median_seconds(runs).value * (1.0 + one.change), record.system);
     }
   }
-  const auto by_seconds = [](const StudyRow& row) { return row.record.seconds().value; };
-  const std::string& best = std::ranges::min_element(study.rows, {}, by_seconds)->record.system;
+  std::string text = fmt::format("Chosen: {}. Taken for granted: {}.", fmt::join(chosen, "; "),
+                                 taken_for_granted(study));
+  if (points.size() == 1) return wrapped(text, page_width) + '\n';
+  const auto by_median = [](const Runs& runs) { return median_seconds(runs).value; };
+  const std::string& best = std::ranges::min_element(points, {}, by_median)->front()->record.system;
   std::vector<std::string> changes, others;
-  for (const auto& [what, systems] : seconds) {
-    if (systems.size() < study.rows.size()) continue;  // some system cannot
-    const auto by_value = [](const auto& one) { return one.second; };
-    const std::string& other = std::ranges::min_element(systems, {}, by_value)->first;
+  for (const auto& [what, timed] : with) {
+    if (timed.size() < points.size()) continue;  // some system cannot
+    const std::string& other = std::ranges::min_element(timed)->second;
     if (other == best) others.push_back(what);
     if (other != best) changes.push_back(fmt::format("with {} {} would be the best", what, other));
   }
-  const Point& point = study.rows.front().record.point;
-  std::string text = fmt::format(
-      "Chosen: {}. Taken for granted: sequences of {} tokens, batches of "
-      "{} sequences, {}.",
-      fmt::join(chosen, "; "), point.model.sequence, point.global_batch,
-      name(point.options.precision));
-  if (study.rows.size() == 1) return wrapped(text, page_width) + '\n';
   if (!changes.empty()) text += fmt::format(" By estimate, {}.", fmt::join(changes, "; "));
   if (!others.empty()) {
     text += fmt::format(" {} the best with {}, too, by estimate.", best + " is",
@@ -221,6 +276,7 @@ std::string system_table(const Study& study, Width width) {
   const bool any_given =
       std::ranges::any_of(study.rows, [](const StudyRow& row) { return row.given; });
   return point_of_all(study) + format(system_rows(study), width) + ties_text(study) +
+         repetitions_text(study) +
          "Grids and options are the best of each system's space by estimate" +
          (any_given ? ", but for (given): as the campaign says.\n" : ".\n") +
          choices_of_systems(study);

@@ -25,6 +25,7 @@
 namespace fourfold::tests {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -192,6 +193,33 @@ TEST(Systems, AreTheBestOfTheirOwnPointAlone) {
     study.rows[1].record.system = "axonn-4d";
     const std::string table = format(system_rows(study));
     EXPECT_EQ(table.find("best") != std::string::npos, machine == "a") << table;
+  }
+}
+
+// The one of the smaller batch is no better, and of seeds the median counts.
+TEST(Systems, AreRankedOnTheSameWorkAlone) {
+  Study study;
+  const auto add = [&](const char* system, double seconds, std::int64_t repetition) -> Record& {
+    StudyRow& row = study.rows.emplace_back();
+    row.machine = "a";
+    row.record = made_up_record();
+    row.record.bar.reset();
+    row.record.system = system;
+    row.record.outcome.total = {seconds};
+    row.repetition = repetition;
+    return row.record;
+  };
+  add("axonn-4d", 10.0, 1).point.global_batch /= 2;
+  add("pytorch-fsdp", 20.0, 1);
+  EXPECT_THAT(format(system_rows(study), Width::whole), AllOf(Not(HasSubstr("best")), HasSubstr("a batch")));
+  EXPECT_EQ(choices_of_systems(study), "");
+  study.rows.erase(study.rows.begin());
+  for (const std::int64_t i : {2, 3}) add("pytorch-fsdp", 20.0, i);
+  for (const std::int64_t i : {1, 2, 3}) add("axonn-4d", i == 1 ? 10.0 : 40.0, i);
+  const TextTable table = system_rows(study);
+  for (const std::vector<std::string>& row : table.rows) {
+    const bool is_best = std::ranges::find(row, "best") != row.end();
+    EXPECT_EQ(is_best, row[3].starts_with("pytorch-fsdp")) << format(table);
   }
 }
 
