@@ -104,9 +104,12 @@ std::vector<OtherAdvice> other_advice(const Advice& advice) {
   std::vector<OtherAdvice> others;
   for (const Granted& one : changes[advice.chosen]) {
     Advice other = advice;
+    other.options.clear();  // where it cannot run is no choice
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const auto same = std::ranges::find(changes[i], one.what, &Granted::what);
-      if (same != changes[i].end()) other.options[i].step_days *= 1.0 + same->change;
+      if (same == changes[i].end()) continue;
+      other.options.push_back(advice.options[i]);
+      other.options.back().step_days *= 1.0 + same->change;
     }
     choose(other);
     others.push_back({one, other.options[other.chosen].record.devices()});

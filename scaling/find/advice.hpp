@@ -77,7 +77,7 @@ Advice advise(const AdviceWish& wish, const ProgressWatch& watch);
 void choose(Advice& advice);
 
 // Another value of what the advice takes for granted, and the devices that would be advised with
-// it, each number of them on its grid by estimate.
+// it, each number of them on its grid by estimate, of those that can run it.
 struct OtherAdvice {
   Granted with;  // its change of the seconds of a token on the devices that are advised now
   std::int64_t devices = 0;

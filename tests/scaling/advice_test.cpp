@@ -215,24 +215,33 @@ TEST(Advised, SaysWhichNumberIsAtWhatAndWhyOneIsNot) {
 }
 
 // What is taken for granted, otherwise: the number that is advised then is the one that is chosen
-// among options whose days changed so.
+// among options whose days changed so, without those that have no room for it.
 TEST(Advised, SaysWhatWouldChangeIt) {
   const FailingMachine machine(1e6);
   Advice advice = advise(wish_of(machine.path(), {6, 12, 24, 48}), ignore);
+  const std::size_t full = advice.chosen == 0 ? 1 : 0;
+  advice.options[full].record.memory_limit = advice.options[full].record.memory * 1.001;
+  advice.options[full].step_days = advice.options[advice.chosen].step_days / 1e3;
+  std::size_t without = 0;
 
   const std::vector<OtherAdvice> others = other_advice(advice);
 
   ASSERT_GT(others.size(), 2U);
   for (const auto& [with, devices] : others) {
     Advice other = advice;
-    for (AdviceOption& option : other.options) {
+    other.options.clear();
+    for (AdviceOption option : advice.options) {
       for (const Granted& one : granted_changes(option.record)) {
-        if (one.what == with.what) option.step_days *= 1.0 + one.change;
+        if (one.what != with.what) continue;
+        option.step_days *= 1.0 + one.change;
+        other.options.push_back(option);
       }
     }
+    without += advice.options.size() - other.options.size();
     choose(other);
     EXPECT_EQ(devices, other.options[other.chosen].record.devices()) << with.what;
   }
+  EXPECT_GT(without, 0U);
 }
 
 // Of decoding one token of each sequence is a step: as many shorter sequences take less a token,
