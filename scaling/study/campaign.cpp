@@ -194,7 +194,7 @@ Question read_question(const json& entry, const std::string& pointer, Pattern pa
   if (!pattern.batches.is_null()) object.positive("batch_tokens");  // a list in a list is none
   read_instead(object, pattern.instead);
   if (object.has("scales")) pattern.scales.merge_patch(object.get("scales"));
-  if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
+  if (object.has("what_if")) add_what_ifs(pattern.what_if, object.get("what_if"));
   Question question = pattern.question;
   question.devices = positive_up_to(object, "devices", most_of_anything);
   question.model = read_model_of(object, question.devices, pattern.instead);
@@ -270,7 +270,7 @@ void read_machine(const json& entry, const std::string& pointer, Pattern pattern
   }
   read_instead(object, pattern.instead);
   const json& points = list(object, "points");
-  if (object.has("what_if")) pattern.what_if.merge_patch(object.get("what_if"));
+  if (object.has("what_if")) add_what_ifs(pattern.what_if, object.get("what_if"));
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string place = fmt::format("{}/points/{}", pointer, i);
     located(reading.lines, place, [&] {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -89,6 +90,18 @@ std::vector<SweptPoint> variants_of(const json& sweep) {
   return variants;
 }
 
+// A point with what a sweep sets.
+void patch_point(json& point, const json& patch) {
+  const auto has_what_ifs = [](const json& entry) {
+    return entry.is_object() && entry.contains("what_if");
+  };
+  if (!has_what_ifs(point) || !has_what_ifs(patch)) return point.merge_patch(patch);
+  json what_ifs = point.at("what_if");
+  add_what_ifs(what_ifs, patch.at("what_if"));
+  point.merge_patch(patch);
+  point["what_if"] = std::move(what_ifs);
+}
+
 // Every point with every patch, the patch changing fastest.
 std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
                                 const std::vector<SweptPoint>& patches) {
@@ -96,7 +109,7 @@ std::vector<SweptPoint> product(const std::vector<SweptPoint>& points,
   for (const SweptPoint& point : points) {
     for (const SweptPoint& patch : patches) {
       SweptPoint both = point;
-      both.entry.merge_patch(patch.entry);
+      patch_point(both.entry, patch.entry);
       // A value that an earlier sweep gave is a word of the line.
       both.line = joined(patch.value ? point.label : point.line, patch.line);
       both.rest = patch.value ? point.label : joined(point.rest, patch.label);
@@ -153,6 +166,34 @@ std::vector<SweptPoint> with_sweeps(std::vector<SweptPoint> points, const json& 
 
 std::string joined(const std::string& first, const std::string& second) {
   return first + (first.empty() || second.empty() ? "" : ", ") + second;
+}
+
+namespace {
+
+// Of "nic:17.2=0.5" and "global=30%" what comes before the last =.
+json named_in(const json& word) {
+  if (!word.is_string()) return word;
+  const auto text = word.get<std::string>();
+  return text.substr(0, text.rfind('='));
+}
+
+}  // namespace
+
+void add_what_ifs(json& what_ifs, const json& more) {
+  json both = more;
+  for (auto& [key, list] : both.items()) {
+    const bool adds = list.is_array() && !list.empty() && what_ifs.is_object() &&
+                      what_ifs.contains(key) && what_ifs.at(key).is_array();
+    if (!adds) continue;
+    json words = json::array();
+    for (const json& word : what_ifs.at(key)) {
+      const auto is_same = [&](const json& own) { return named_in(own) == named_in(word); };
+      if (std::ranges::none_of(list, is_same)) words.push_back(word);
+    }
+    words.insert(words.end(), list.begin(), list.end());
+    list = std::move(words);
+  }
+  what_ifs.merge_patch(both);
 }
 
 std::vector<SweptPoint> swept(const json& point, const json& sweeps, const json& batches) {

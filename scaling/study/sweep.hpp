@@ -13,6 +13,10 @@ namespace fourfold::inline scaling::inline study {
 // Labels with a comma between them.
 std::string joined(const std::string& first, const std::string& second);
 
+// What-ifs of a machine, a point or a sweep added to those above it. Of their lists (links that are
+// degraded) an entry goes before one above it that names the same; an empty one takes away all.
+void add_what_ifs(nlohmann::json& what_ifs, const nlohmann::json& more);
+
 struct SweptPoint {
   nlohmann::json entry;         // keys of a point, without lists
   std::string label;            // of its sweeps, between commas; empty: none

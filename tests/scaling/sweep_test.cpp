@@ -184,5 +184,27 @@ TEST(Campaigns, AskOfEveryCombination) {
   EXPECT_EQ(seeds.tags[3].repetition, 3);
 }
 
+// Of the campaign, of a machine, of a point and of a sweep; the nearest goes before the others.
+TEST(WhatIfs, OfACampaignGrowByThoseBelowThem) {
+  const auto with = [&](const std::string& more) {
+    json both = json::parse(R"({"degrade": ["nic:0.0=0.5", "nic:1.0=0.5"], "jitter": "1%"})");
+    add_what_ifs(both, {{"degrade", json::parse(more)}});
+    return both.dump();
+  };
+  EXPECT_EQ(with(R"(["nic:1.0=0.9", "nic:2.0=0.1"])"),
+            R"({"degrade":["nic:0.0=0.5","nic:1.0=0.9","nic:2.0=0.1"],"jitter":"1%"})");
+  EXPECT_EQ(with("[]"), R"({"degrade":[],"jitter":"1%"})");
+  const Campaign campaign = campaign_of(R"(title = "t"
+fidelity = "estimated"
+batch_tokens = 65_536
+what_if = { fail = ["nic:0.0"] }
+sweep = [{ key = "what_if.fail", values = [["nic:0.2"]] }]
+[[machine]]
+platform = "frontier"
+points = [{ devices = 16, model = "gpt-5b", what_if = { fail = ["nic:0.1"] } }])");
+  ASSERT_EQ(campaign.questions.size(), 1u);
+  EXPECT_EQ(campaign.questions[0].what_ifs.fail.size(), 3u);
+}
+
 }  // namespace
 }  // namespace fourfold::tests
