@@ -11,6 +11,7 @@
 
 #include "scaling/records/record_json.hpp"
 #include "scaling/study/answering.hpp"
+#include "scaling/study/earlier_results.hpp"
 #include "scaling/study/failure_log.hpp"
 #include "scaling/study/figure.hpp"
 #include "scaling/study/plot.hpp"
@@ -160,9 +161,11 @@ std::string campaign_export(const CampaignOrder& order, const std::string& form)
 
 DrawnFigures campaign_plot(const CampaignOrder& order, const std::string& kind) {
   const View view = view_with_records(order);
-  write_own_file(view.folder + "/summary.csv", study_csv(with_twins(view.study)));
   std::vector<std::string> kinds = figures_of(view.campaign, view.study);
   if (!kind.empty()) kinds = {figure_named(kind).name};
+  if (write_summary(view.folder, study_csv(with_twins(view.study)), kinds)) {
+    write_own_file(view.folder + "/table.txt", text_of(view.study, Width::whole));
+  }
   DrawnFigures drawn = draw_figures(kinds, with_twins(view.study), view.folder, order.width_in);
   // What was asked for by name must be there; a campaign may run without what its own figures show.
   if (!kind.empty() && drawn.said.starts_with("nothing to draw")) {

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "scaling/study/figure.hpp"
+#include "scaling/study/report.hpp"
 #include "scaling/study/study_table.hpp"
 #include "support/own_file.hpp"
 #include "support/standard_streams.hpp"
@@ -50,21 +51,43 @@ bool is_summary_ours(const std::string& folder) {
   return is_ours(summary_in(folder), study_csv({}));
 }
 
-}  // namespace
+constexpr std::array endings{".png", ".svg", ".pdf"};
 
-bool take_away_figure(const std::string& folder, const std::string& kind) {
-  const std::string name = folder + '/' + kind, heading = figure_csv(kind, {});
-  if (heading.empty() ? !is_summary_ours(folder) : !is_ours(name + ".csv", heading)) return false;
-  if (!heading.empty()) take_away(name + ".csv");
-  constexpr std::array endings{".png", ".svg", ".pdf"};
-  const auto is_there = [&](const char* ending) { return is_plain(name + ending); };
-  // A picture of somebody else's has one of them.
-  if (!std::ranges::all_of(endings, is_there)) return !heading.empty();
-  for (const char* ending : endings) take_away(name + ending);
+// A picture of somebody else's has one of them.
+bool is_picture_ours(const std::string& path) {
+  return std::ranges::all_of(endings, [&](const char* ending) { return is_plain(path + ending); });
+}
+
+void take_away_picture(const std::string& path) {
+  for (const char* ending : endings) take_away(path + ending);
+}
+
+// Returns whether there was one.
+bool take_away_report(const std::string& folder) {
+  const std::string path = folder + "/report.html";
+  if (!is_plain(path) || !is_report(read_whole_file(path))) return false;
+  take_away(path);
   return true;
 }
 
-void write_summary(const std::string& folder, const std::string& csv,
+}  // namespace
+
+bool take_away_drawn(const std::string& path, const std::string& heading) {
+  if (!is_ours(path + ".csv", heading)) return false;
+  take_away(path + ".csv");
+  if (is_picture_ours(path)) take_away_picture(path);
+  return true;
+}
+
+bool take_away_figure(const std::string& folder, const std::string& kind) {
+  const std::string path = folder + '/' + kind, heading = figure_csv(kind, {});
+  if (!heading.empty()) return take_away_drawn(path, heading);
+  if (!is_summary_ours(folder) || !is_picture_ours(path)) return false;
+  take_away_picture(path);
+  return true;
+}
+
+bool write_summary(const std::string& folder, const std::string& csv,
                    const std::vector<std::string>& drawn_anew) {
   std::vector<std::string> names;
   const bool earlier = is_summary_ours(folder) && read_whole_file(summary_in(folder)) != csv;
@@ -72,16 +95,19 @@ void write_summary(const std::string& folder, const std::string& csv,
     const bool stays = std::ranges::find(drawn_anew, kind.name) != drawn_anew.end();
     if (earlier && !stays && take_away_figure(folder, kind.name)) names.emplace_back(kind.name);
   }
+  if (earlier && take_away_report(folder)) names.emplace_back("report.html");
   if (!names.empty()) {
     say_line(fmt::format("{}: taken away, as they show the campaign before: {}", folder,
                          fmt::join(names, ", ")));
   }
   write_own_file(summary_in(folder), csv);
+  return earlier;
 }
 
 void take_away_results(const std::string& folder) {
   if (!is_summary_ours(folder)) return;
   for (const FigureKind& kind : figure_kinds()) take_away_figure(folder, kind.name);
+  take_away_report(folder);
   if (const std::string table = folder + "/table.txt"; is_plain(table)) take_away(table);
   take_away(summary_in(folder));
 }

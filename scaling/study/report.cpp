@@ -178,6 +178,13 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
+bool is_report(const std::string& text) {
+  const std::string around = fmt::format(fmt::runtime(head), "\n\n");  // no line is empty
+  const std::size_t title = around.find("\n\n"), after = title + 2;
+  const std::string style = around.substr(after, around.find("\n\n", after) - after);
+  return text.starts_with(around.substr(0, title)) && text.find(style, title) != std::string::npos;
+}
+
 std::string report_html(const Study& study, const ReportParts& parts) {
   std::string text = fmt::format(fmt::runtime(head), markup_text(study.title));
   text += "<h2>Points</h2>\n" + table_of(study);

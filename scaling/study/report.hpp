@@ -19,6 +19,9 @@ struct ReportParts {
 // Throws std::runtime_error if a picture cannot be read.
 std::string report_html(const Study& study, const ReportParts& parts);
 
+// Whether the text is one that report_html made.
+bool is_report(const std::string& text);
+
 std::string base64(const std::string& bytes);
 
 }  // namespace fourfold::inline scaling::inline study
