@@ -10,6 +10,7 @@
 #include "platforms/device_memory.hpp"
 #include "scaling/bars/error_bar_json.hpp"
 #include "scaling/records/provenance.hpp"
+#include "scaling/study/earlier_results.hpp"
 #include "scaling/study/plot.hpp"
 #include "scaling/text/strategy_text.hpp"
 #include "scaling/words/throughput_text.hpp"
@@ -117,8 +118,15 @@ std::string to_json(const StrategyFinding& finding) {
   return object.dump();
 }
 
+namespace {
+
+constexpr const char* influence_heading =
+    "choice,entries,share,alone,share_feasible,alone_feasible\n";
+
+}  // namespace
+
 std::string influence_csv(const Influences& influences) {
-  std::string text = "choice,entries,share,alone,share_feasible,alone_feasible\n";
+  std::string text = influence_heading;
   for (std::size_t i : influences.by_share()) {
     text += fmt::format("{},{},{:.6f},{:.6f},{:.6f},{:.6f}\n", influences.factors[i].name,
                         influences.factors[i].words.size(), influences.whole.shapley[i],
@@ -133,8 +141,10 @@ std::string write_strategies(const StrategyFinding& finding, const std::string& 
   std::filesystem::create_directories(folder);
   write_own_file(folder + "/table.txt", strategy_text(finding));
   write_own_file(folder + "/answer.json", to_json(finding) + '\n');
+  const bool earlier = take_away_drawn(folder + "/influence", influence_heading);
   if (!finding.influences) {
-    return fmt::format("{0}/table.txt and {0}/answer.json are written", folder);
+    return fmt::format("{0}/table.txt and {0}/answer.json are written{1}", folder,
+                       earlier ? "; influence.csv of the answer before is taken away" : "");
   }
   write_own_file(folder + "/influence.csv", influence_csv(*finding.influences));
   if (!(finding.influences->whole.variance > 0.0)) {

@@ -48,6 +48,10 @@ done
 grep -q 'micro-batch-size' "$folder/out/influence.svg" || fail "the plot does not name the choices"
 [ "$(wc -l <"$folder/out/influence.csv")" = 9 ] || fail "$(cat "$folder/out/influence.csv")"
 
+"$fourfold" search "${said[@]}" --output "$folder/out" >/dev/null 2>"$folder/notes"
+grep -q 'taken away' "$folder/notes" || fail "$(cat "$folder/notes")"
+! compgen -G "$folder/out/influence.*" >/dev/null || fail "the influences of before are there"
+
 # The command that an answer ends with is taken and projects the same, whatever was listed and asked.
 python3 - "$fourfold" "$folder" <<'PYTHON' || fail "the command at the end is another question"
 import json, random, re, shlex, subprocess, sys
