@@ -188,7 +188,7 @@ std::vector<UnfitPoint> unfit_points(const Campaign& campaign, const Answered& a
     const Question& question = campaign.questions[i];
     points.push_back({point_name(campaign, i), why->second, machine_name(question.platform),
                       question.devices, question.model.name,
-                      campaign.tags.empty() ? "" : campaign.tags[i].label,
+                      campaign.tags.empty() ? "" : label_with_value(campaign.tags[i]),
                       question.system ? question.system->name : ""});
   }
   return points;

@@ -19,7 +19,8 @@ std::string memory_table(const Study& study, Width width) {
   table.columns = {{"machine", "", Align::left, 1},
                    {"devices", "", Align::right, 2},
                    {"model", "", Align::left},
-                   {systems ? "system" : "", "", Align::left}};
+                   {"system", "", Align::left},
+                   {"", "", Align::left}};
   for (int role = 0; role < training_role_count; ++role) {
     const std::string word = name(static_cast<Role>(role));  // "optimizer state"
     const std::size_t end = std::min(word.find(' '), word.size());
@@ -30,8 +31,8 @@ std::string memory_table(const Study& study, Width width) {
   for (const StudyRow& row : study.rows) {
     const Record& record = row.record;
     std::vector<std::string> cells{row.machine, fmt::to_string(record.devices()),
-                                   record.point.model.name,
-                                   systems ? system_label(record) : label_with_value(row)};
+                                   record.point.model.name, systems ? system_label(record) : "",
+                                   label_with_value(row)};
     for (int role = 0; role < training_role_count; ++role) {
       cells.push_back(fmt::format("{:.1f}", record.memory_by_role[role].value / 1e9));
     }

@@ -30,10 +30,14 @@ std::vector<std::string> unmatched_rows(const Published& published, const Campai
 
 }  // namespace
 
-std::string label_with_value(const StudyRow& row) {
+std::string label_with_value(const PointTag& tag) {
   // The label of a sweep over one key has its value in it.
-  const bool shown = !row.value || row.label != row.line;
-  return shown ? row.label : fmt::format("{}, {:g}", row.label, *row.value);
+  const bool shown = !tag.value || tag.label != tag.line;
+  return shown ? tag.label : fmt::format("{}, {:g}", tag.label, *tag.value);
+}
+
+std::string label_with_value(const StudyRow& row) {
+  return label_with_value(PointTag{row.label, row.value, row.repetition, row.line});
 }
 
 bool several_models(const Study& study) {

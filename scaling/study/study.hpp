@@ -46,7 +46,7 @@ struct UnfitPoint {
   std::string name, why;  // "frontier 8 gpt-640b", and a sentence
   std::string machine;
   std::int64_t devices = 0;
-  std::string model, label, system;
+  std::string model, label, system;  // the label with the value
 };
 
 struct Study {
@@ -68,6 +68,7 @@ Study with_twins(const Study& study);
 
 // The label of the row's sweeps, with the number that one of them gave it; empty: none.
 std::string label_with_value(const StudyRow& row);
+std::string label_with_value(const PointTag& tag);
 
 // Some devices train several models: the model does not just grow with them.
 bool several_models(const Study& study);

@@ -186,6 +186,7 @@ TextTable system_rows(const Study& study) {
                    {"devices", ""},
                    {"model", "", Align::left},
                    {"system", "", Align::left},
+                   {"", "", Align::left},
                    {"grid", "", Align::left},
                    {"sequences", "a batch", Align::right, 1},
                    {"tokens", "a sequence", Align::right, 1},
@@ -214,22 +215,23 @@ TextTable system_rows(const Study& study) {
     const Throughput throughput = record.throughput();
     const std::int64_t sequences =
         point.global_batch / batch_unit(point.grid, point.options.micro_batches);
-    table.rows.push_back({row.machine, fmt::to_string(record.devices()), point.model.name,
-                          system_label(record), extents(point.grid) + (row.given ? " (given)" : ""),
-                          batches ? fmt::to_string(batch_of(row)) : "-",
-                          lengths ? fmt::to_string(length_of(row)) : "-", fmt::to_string(sequences),
-                          options_word(point), fmt::format("{:.2f}", record.seconds().value),
-                          record.bar ? percent_text(*record.bar) : "-", standing[&row],
-                          percent(throughput.mfu), percent(throughput.hfu),
-                          short_number(throughput.tokens_per_s_per_device),
-                          fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
-                                      record.memory_limit.value / 1e9),
-                          chance_cell(record.chance_to_fit), largest_parts(record.outcome)});
+    table.rows.push_back(
+        {row.machine, fmt::to_string(record.devices()), point.model.name, system_label(record),
+         label_with_value(row), extents(point.grid) + (row.given ? " (given)" : ""),
+         batches ? fmt::to_string(batch_of(row)) : "-",
+         lengths ? fmt::to_string(length_of(row)) : "-", fmt::to_string(sequences),
+         options_word(point), fmt::format("{:.2f}", record.seconds().value),
+         record.bar ? percent_text(*record.bar) : "-", standing[&row], percent(throughput.mfu),
+         percent(throughput.hfu), short_number(throughput.tokens_per_s_per_device),
+         fmt::format("{:.1f} of {:.1f}", record.memory.value / 1e9,
+                     record.memory_limit.value / 1e9),
+         chance_cell(record.chance_to_fit), largest_parts(record.outcome)});
   }
   for (const UnfitPoint& point : study.unfit) {
     std::vector<std::string> row(table.columns.size(), "-");
     row[0] = point.machine, row[1] = fmt::to_string(point.devices), row[2] = point.model;
-    row[3] = point.system.empty() ? "-" : point.system, row[4] = fits_nowhere;
+    row[3] = point.system.empty() ? "-" : point.system, row[4] = point.label;
+    row[5] = fits_nowhere;
     table.rows.push_back(std::move(row));
   }
   return table;

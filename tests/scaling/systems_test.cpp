@@ -10,6 +10,7 @@
 #include "scaling/find/settle.hpp"
 #include "scaling/records/record_json.hpp"
 #include "scaling/study/campaign.hpp"
+#include "scaling/study/memory_table.hpp"
 #include "scaling/study/system_table.hpp"
 #include "scaling/systems/rules.hpp"
 #include "scaling/text/point_text.hpp"
@@ -211,7 +212,8 @@ TEST(Systems, AreRankedOnTheSameWorkAlone) {
   };
   add("axonn-4d", 10.0, 1).point.global_batch /= 2;
   add("pytorch-fsdp", 20.0, 1);
-  EXPECT_THAT(format(system_rows(study), Width::whole), AllOf(Not(HasSubstr("best")), HasSubstr("a batch")));
+  EXPECT_THAT(format(system_rows(study), Width::whole),
+              AllOf(Not(HasSubstr("best")), HasSubstr("a batch")));
   EXPECT_EQ(choices_of_systems(study), "");
   study.rows.erase(study.rows.begin());
   for (const std::int64_t i : {2, 3}) add("pytorch-fsdp", 20.0, i);
@@ -221,6 +223,11 @@ TEST(Systems, AreRankedOnTheSameWorkAlone) {
     const bool is_best = std::ranges::find(row, "best") != row.end();
     EXPECT_EQ(is_best, row[3].starts_with("pytorch-fsdp")) << format(table);
   }
+  study.rows[0].label = study.rows[0].line = "slow";
+  study.rows[0].value = 2.5;
+  study.unfit.push_back({"", "", "a", 8, "gpt-80b", "fast, 3", "axonn-4d"});
+  EXPECT_THAT(format(system_rows(study)), AllOf(HasSubstr("slow, 2.5"), HasSubstr("fast, 3")));
+  EXPECT_THAT(memory_table(study, Width::whole), HasSubstr("slow, 2.5"));
 }
 
 TEST(Systems, AreSearchedInTheirSpaceAlone) {
