@@ -79,7 +79,7 @@ int give_advice(const Typed& typed, const CLI::App& verb) {
       return say_no_room(DoesNotFit(advice.reasons()), *asked, verb, NoAs::text);
     }
     nlohmann::json object = json_of(advice);
-    object["shortage"] = shortage_json(*asked, typed_in(verb));
+    object["shortage"] = shortage_answer(*asked, typed_in(verb)).json;
     print(object.dump() + '\n');
     throw DoesNotFit(advice.reasons());
   }

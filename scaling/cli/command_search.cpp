@@ -37,6 +37,7 @@ struct Typed {
   StrategyFlags flags;
   bool json = false;
   bool influence = false;
+  bool wide = false;
   std::int64_t best = 10;
   std::string output;  // a folder; empty: results/NAME for a file, else none
   std::string grids_by = name(GridsBy::estimate);
@@ -128,6 +129,36 @@ Throughput throughput_of_first(const StrategyFinding& finding) {
                     finding.platform.processor.advertised_peak);
 }
 
+// What stands below the answer, and the same as entries of its JSON.
+struct Further {
+  std::string text;
+  nlohmann::json entries = nlohmann::json::object();
+};
+
+// The ways out where nothing fits, else the run of so many tokens; 0: nobody says how many.
+Further further_of(const StrategyFinding& finding, double tokens) {
+  Further further;
+  if (finding.answer.feasible == 0 && finding.answer.closest) {
+    const ShortageAnswer shortage = shortage_answer(
+        question_of(finding.question, *finding.answer.closest), typed_as_project(finding));
+    further.text += '\n' + shortage.text;
+    further.entries["shortage"] = shortage.json;
+  }
+  if (tokens > 0.0 && !finding.answer.best.empty()) {
+    const Throughput first = throughput_of_first(finding);
+    further.text += "\nThe first of them: " + run_text(first, tokens);
+    further.entries["run"] = json_of_run(first, tokens);
+  }
+  return further;
+}
+
+std::string with_entries(const std::string& answer, const nlohmann::json& entries) {
+  if (entries.empty()) return answer;
+  nlohmann::json object = parse_json(answer, "the answer");
+  object.update(entries);
+  return object.dump();
+}
+
 int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
   const double width_in = inches_in("--width", typed.width);
   const StrategyQuestion question = strategy_question(typed.flags, verb);
@@ -141,34 +172,14 @@ int search_whole_strategies(const Typed& typed, const CLI::App& verb) {
   const StrategyFinding finding = find_strategies(
       question, wish,
       [&](const std::string& activity, double done) { progress.update(activity, done); });
-  std::string text = typed.json ? to_json(finding) : strategy_text(finding);
-  nlohmann::json further;  // entries of the answer
-  if (finding.answer.feasible == 0 && finding.answer.closest) {
-    const Question closest = question_of(finding.question, *finding.answer.closest);
-    const WayTyped way = typed_as_project(finding);
-    if (typed.json) {
-      further["shortage"] = shortage_json(closest, way);
-    } else {
-      text += '\n' + shortage_text(closest, way);
-    }
-  }
-  const double tokens = tokens_of(typed.flags.question);
-  if (tokens > 0.0 && !finding.answer.best.empty()) {
-    const Throughput first = throughput_of_first(finding);
-    if (typed.json) {
-      further["run"] = json_of_run(first, tokens);
-    } else {
-      text += "\nThe first of them: " + run_text(first, tokens);
-    }
-  }
-  if (!further.is_null()) {
-    nlohmann::json object = parse_json(text, "the answer");
-    object.update(further);
-    text = object.dump();
-  }
-  print(typed.json ? text + '\n' : text);
+  const Further further = further_of(finding, tokens_of(typed.flags.question));
+  const auto text = [&](Width width) { return strategy_text(finding, width) + further.text; };
+  const auto json = [&] { return with_entries(to_json(finding), further.entries); };
+  print(typed.json ? json() + '\n' : text(typed.wide ? Width::whole : Width::page));
   const std::string folder = folder_of(typed);
-  if (!folder.empty()) say_line(write_strategies(finding, folder, width_in));
+  if (!folder.empty()) {
+    say_line(write_strategies(finding, {text(Width::whole), json()}, folder, width_in));
+  }
   return finding.answer.feasible == 0 ? status_no : status_done;
 }
 
@@ -206,6 +217,7 @@ void add_search_verb(CLI::App& app, Action& action) {
                    "of them simulated (sc24-model; perlmutter and frontier)")
       ->capture_default_str();
   add_width_flag(*verb, typed->width);
+  verb->add_flag("--wide", typed->wide, "print all columns of strategies, however wide");
   verb->add_flag("--json", typed->json, "print the answer as one line of JSON");
   verb->callback([typed, verb, &action] {
     action = [typed, verb] {
@@ -213,6 +225,9 @@ void add_search_verb(CLI::App& app, Action& action) {
       if (!typed->width.empty() && !typed->influence) {
         throw std::runtime_error(
             "--width cannot take effect: without --influence no figure is drawn");
+      }
+      if (!typed->width.empty() && folder_of(*typed).empty()) {
+        throw std::runtime_error("--width cannot take effect: without --output no figure is drawn");
       }
       const bool open = typed->flags.open() || typed->influence || !typed->output.empty();
       if (open && !by_estimate) {
@@ -223,6 +238,10 @@ void add_search_verb(CLI::App& app, Action& action) {
         throw std::runtime_error(
             "--best cannot take effect: without a list of choices the ten best grids are shown; "
             "--influence or --output make it a search of strategies");
+      }
+      if (!open && typed->wide) {
+        throw std::runtime_error(
+            "--wide cannot take effect: the table of grids always has all its columns");
       }
       return open ? search_whole_strategies(*typed, *verb) : search_grids(*typed, *verb);
     };

@@ -98,26 +98,21 @@ WayTyped typed_in(const CLI::App& verb) {
   };
 }
 
-std::string shortage_text(const Question& question, const WayTyped& typed) {
+ShortageAnswer shortage_answer(const Question& question, const WayTyped& typed) {
   const Platform platform = read_platform(question.platform, question.scales, question.software);
   const std::optional<Shortage> found = shortage(question, platform);
-  return found ? text_of(*found, platform, typed) : "";
-}
-
-nlohmann::json shortage_json(const Question& question, const WayTyped& typed) {
-  const Platform platform = read_platform(question.platform, question.scales, question.software);
-  const std::optional<Shortage> found = shortage(question, platform);
-  return found ? json_of(*found, platform, typed) : nlohmann::json::object();
+  if (!found) return {"", nlohmann::json::object()};
+  return {text_of(*found, platform, typed), json_of(*found, platform, typed)};
 }
 
 int say_no_room(const DoesNotFit& no, const Question& question, const CLI::App& verb, NoAs form) {
   const int status = complain(no, status_no);
   if (form == NoAs::text) {
-    print(shortage_text(question, typed_in(verb)));
+    print(shortage_answer(question, typed_in(verb)).text);
     return status;
   }
   nlohmann::json object{{"format", "fourfold-shortage-1"}, {"answer", plain_sentence(no)}};
-  object.update(shortage_json(question, typed_in(verb)));
+  object.update(shortage_answer(question, typed_in(verb)).json);
   print(object.dump() + '\n');
   return status;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "scaling/find/ways_out.hpp"
@@ -21,8 +21,11 @@ using WayTyped = std::function<std::string(const WayOut&)>;
 WayTyped typed_in(const CLI::App& verb);
 
 // What is needed, by role and stage, and the ways out; empty where no room would help.
-std::string shortage_text(const Question& question, const WayTyped& typed);
-nlohmann::json shortage_json(const Question& question, const WayTyped& typed);
+struct ShortageAnswer {
+  std::string text;
+  nlohmann::json json;
+};
+ShortageAnswer shortage_answer(const Question& question, const WayTyped& typed);
 
 enum class NoAs : std::uint8_t { text, json };
 

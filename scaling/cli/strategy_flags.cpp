@@ -50,9 +50,10 @@ void add_step_flags(CLI::App& verb, StrategyFlags& flags) {
   }
 }
 
-// A file says all that is searched.
+// A file says all that is searched, and nothing of how the answer is shown.
 void refuse_beside_file(const CLI::App& verb) {
-  constexpr std::array others{"--help", "--space", "--influence", "--output", "--best", "--json"};
+  constexpr std::array others{"--help", "--space",  "--influence", "--output", "--best",
+                              "--json", "--tokens", "--width",     "--wide"};
   for (const CLI::Option* option : verb.get_options()) {
     const std::string flag = option->get_name();
     if (option->count() == 0 || std::ranges::find(others, flag) != others.end()) continue;

@@ -12,7 +12,6 @@
 #include "scaling/records/provenance.hpp"
 #include "scaling/study/earlier_results.hpp"
 #include "scaling/study/plot.hpp"
-#include "scaling/text/strategy_text.hpp"
 #include "scaling/words/throughput_text.hpp"
 #include "schedule/models/model_flops.hpp"
 #include "sim/question/point_json.hpp"
@@ -136,11 +135,11 @@ std::string influence_csv(const Influences& influences) {
   return text;
 }
 
-std::string write_strategies(const StrategyFinding& finding, const std::string& folder,
-                             double width_in) {
+std::string write_strategies(const StrategyFinding& finding, const StrategyFiles& files,
+                             const std::string& folder, double width_in) {
   std::filesystem::create_directories(folder);
-  write_own_file(folder + "/table.txt", strategy_text(finding));
-  write_own_file(folder + "/answer.json", to_json(finding) + '\n');
+  write_own_file(folder + "/table.txt", files.table);
+  write_own_file(folder + "/answer.json", files.json + '\n');
   const bool earlier = take_away_drawn(folder + "/influence", influence_heading);
   if (!finding.influences) {
     return fmt::format("{0}/table.txt and {0}/answer.json are written{1}", folder,

@@ -77,7 +77,7 @@ bool ties_with_best(const StrategyFinding& finding, const Strategy& strategy) {
   return &strategy != &best && finding.bar && best.rate / strategy.rate - 1.0 < finding.bar->tie;
 }
 
-std::string best_table(const StrategyFinding& finding) {
+std::string best_table(const StrategyFinding& finding, Width width) {
   const StrategyAnswer& answer = finding.answer;
   TextTable table;
   table.columns = {
@@ -113,7 +113,7 @@ std::string best_table(const StrategyFinding& finding) {
     row.push_back(ties_with_best(finding, strategy) ? "tie" : "");
     table.rows.push_back(std::move(row));
   }
-  return format(table);
+  return format(table, width);
 }
 
 std::string described(const Strategy& strategy, const StrategyAnswer& answer) {
@@ -127,11 +127,11 @@ std::string described(const Strategy& strategy, const StrategyAnswer& answer) {
   return text;
 }
 
-std::string best_part(const StrategyFinding& finding) {
+std::string best_part(const StrategyFinding& finding, Width width) {
   const StrategyAnswer& answer = finding.answer;
   if (answer.best.empty()) return "No strategy of the space can run.\n";
   std::string text =
-      fmt::format("The {} best by estimate:\n", answer.best.size()) + best_table(finding);
+      fmt::format("The {} best by estimate:\n", answer.best.size()) + best_table(finding, width);
   if (std::ranges::any_of(answer.best, [](const Strategy& one) { return one.alike > 0; })) {
     text += "alike: further strategies of that grid that take the same time.\n";
   }
@@ -148,7 +148,7 @@ std::string best_part(const StrategyFinding& finding) {
          project_command(finding.question, answer.best.front()) + '\n';
 }
 
-std::string what_cannot(const StrategyAnswer& answer) {
+std::string what_cannot(const StrategyAnswer& answer, Width width) {
   TextTable table;
   table.columns = {{"strategies", ""}, {"", "", Align::left}};
   const auto add = [&](std::int64_t count, const std::string& what) {
@@ -161,7 +161,7 @@ std::string what_cannot(const StrategyAnswer& answer) {
   add(answer.feasible, answer.beaten > 0 ? "estimated" : "can run");
   table.rows.emplace_back();
   add(answer.strategies, "in the space");
-  std::string text = format(table);
+  std::string text = format(table, width);
   for (const Refusal& refusal : answer.refused) {
     text += wrapped(fmt::format("{}, such as: {}.", refusal.rule, refusal.example)) + '\n';
   }
@@ -187,7 +187,7 @@ std::string best_on_average(const Factor& factor, const std::vector<double>& mea
   return fmt::format("{} ({:.1f})", factor.words[best], means[best] / 1e12);
 }
 
-std::string influence_table(const Influences& found) {
+std::string influence_table(const Influences& found, Width width) {
   TextTable table;
   table.columns = {{"choice", "", Align::left},
                    {"entries", ""},
@@ -212,7 +212,7 @@ std::string influence_table(const Influences& found) {
                        std::sqrt(of.variance) / 1e12);
   };
   return "How much each choice matters: Shapley shares of the variance of flop/s a device\n" +
-         format(table) +
+         format(table, width) +
          wrapped(fmt::format(
              "Left with 0 flop/s for what is out of memory ({}), right over what can run ({}). "
              "share: a choice's part of the variance, with what several choices do together split "
@@ -224,10 +224,10 @@ std::string influence_table(const Influences& found) {
 
 }  // namespace
 
-std::string strategy_text(const StrategyFinding& finding) {
-  std::string text =
-      headline(finding) + '\n' + best_part(finding) + '\n' + what_cannot(finding.answer);
-  if (finding.influences) text += '\n' + influence_table(*finding.influences);
+std::string strategy_text(const StrategyFinding& finding, Width width) {
+  std::string text = headline(finding) + '\n' + best_part(finding, width) + '\n' +
+                     what_cannot(finding.answer, width);
+  if (finding.influences) text += '\n' + influence_table(*finding.influences, width);
   return text;
 }
 

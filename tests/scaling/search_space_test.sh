@@ -47,9 +47,12 @@ for file in table.txt answer.json influence.csv influence.svg influence.png; do
 done
 grep -q 'micro-batch-size' "$folder/out/influence.svg" || fail "the plot does not name the choices"
 [ "$(wc -l <"$folder/out/influence.csv")" = 9 ] || fail "$(cat "$folder/out/influence.csv")"
-
-"$fourfold" search "${said[@]}" --output "$folder/out" >/dev/null 2>"$folder/notes"
-grep -q 'taken away' "$folder/notes" || fail "$(cat "$folder/notes")"
+"$fourfold" search --space "$folder/space.toml" --influence --width 9cm --tokens 300B --json --output "$folder/out" \
+  >"$folder/file.json" 2>/dev/null
+cmp "$folder/file.json" "$folder/out/answer.json" && grep -q '"run":' "$folder/file.json" &&
+  grep -q '^The first of them: .*days' "$folder/out/table.txt" || fail "another answer is kept than printed"
+"$fourfold" search "${said[@]}" --wide --output "$folder/out" >"$folder/wide" 2>"$folder/notes"
+cmp "$folder/wide" "$folder/out/table.txt" || fail "another table is kept than printed"
 ! compgen -G "$folder/out/influence.*" >/dev/null || fail "the influences of before are there"
 
 # The command that an answer ends with is taken and projects the same, whatever was listed and asked.
@@ -87,6 +90,7 @@ point=(--platform frontier --model gpt-5b --devices 16)
 refused "twice for --zero" "${point[@]}" --zero 1,1
 refused "leaves nothing open" "${point[@]}" --grid 2x2x2x2 --micro-batches 1 --influence
 refused "million strategies that fit" "${point[@]}" --micro-batch-size 1-1000 --micro-batches 1-1000
+refused "--width cannot take effect: without --output" "${point[@]}" --zero 0,1 --influence --width 9cm
 refused "--grids-by cannot take effect: --grid says" "${point[@]}" --grid 2x2x2x2 --grids-by sc24-model
 refused "all ranks and links as alike" "${point[@]}" --zero 0,1 --jitter 2%
 

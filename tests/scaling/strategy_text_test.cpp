@@ -109,6 +109,10 @@ TEST(StrategyText, IsTheRecordedOne) {
     text += fmt::format("== {}\n{}", number, strategy_text(drawn_finding(number)));
   }
   expect_golden("strategies.txt", text);
+  StrategyFinding finding = drawn_finding(7);
+  finding.answer.factors[4].name = std::string(60, 'o');
+  EXPECT_THAT(strategy_text(finding), HasSubstr("Left out to fit the page: MFU; --wide shows"));
+  EXPECT_THAT(strategy_text(finding, Width::whole), Not(HasSubstr("Left out")));
 }
 
 // The best are numbered, refusals come with their counts, the command asks for the first again, and
