@@ -85,6 +85,7 @@ int validate(const Typed& typed) {
       throw std::runtime_error("--set " + set + " is given twice");
     }
     sets.push_back(read_validation_set(set));
+    refuse_other_fidelity(earlier, sets.back().name, fidelity);
   }
   const std::vector<SetResult> results = run(sets, fidelity);
   if (!typed.csv.empty()) {

@@ -23,7 +23,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* format_name = "fourfold-validation-1";
-constexpr double moved = 1e-4;  // of the seconds before
+constexpr double moved = 1e-4;  // of what was before
 
 ordered_json seconds_or_null(const ValidationCase& one) {
   return one.is_published() ? ordered_json(one.published.value) : ordered_json();
@@ -175,14 +175,16 @@ EarlierValidation read_validation_json(const std::string& path) {
   EarlierValidation earlier;
   try {
     for (const json& set : object.at("sets")) {
-      std::map<std::string, EarlierCase>& cases = earlier[set.at("name").get<std::string>()];
+      EarlierSet& of = earlier[set.at("name").get<std::string>()];
+      of.fidelity = set.at("fidelity").get<std::string>();
       for (const json& one : set.at("cases")) {
-        EarlierCase read{{}, {}, one.at("in_sample").get<std::string>()};
+        EarlierCase read{{}, {}, one.at("in_sample").get<std::string>(), {}};
         const json& published = one.at("published_s");
         if (!published.is_null()) read.published = {published.get<double>()};
         const json& projected = one.at("projected_s");
         if (!projected.is_null()) read.projected = Seconds{projected.get<double>()};
-        cases[one.at("id").get<std::string>()] = read;
+        if (read.projected) read.memory = Bytes{one.at("memory_B").get<double>()};
+        of.cases[one.at("id").get<std::string>()] = read;
       }
     }
   } catch (const json::exception& error) {
@@ -200,14 +202,25 @@ std::string before_and_after(const Deviations& before, const Deviations& after) 
       100.0 * before.bias, 100.0 * after.bias);
 }
 
-Deviations earlier_deviations(const std::map<std::string, EarlierCase>& cases) {
+Deviations earlier_deviations(const EarlierSet& set) {
   std::vector<double> values;
-  for (const auto& [id, one] : cases) {
+  for (const auto& [id, one] : set.cases) {
     if (one.projected && one.published.value > 0.0 && one.in_sample.empty()) {
       values.push_back(*one.projected / one.published - 1.0);
     }
   }
   return deviations_of(values);
+}
+
+// Of both where there are both; whether it stayed as it was.
+template <typename Amount>
+bool stayed(const std::optional<Amount>& then, const std::optional<Amount>& now) {
+  return then && now ? std::abs(*now / *then - 1.0) <= moved : !then && !now;
+}
+
+template <typename Amount>
+std::string change_of(const std::optional<Amount>& then, const std::optional<Amount>& now) {
+  return then && now ? signed_percent(*now / *then - 1.0) : "-";
 }
 
 // The cells of a row that moved; empty if it did not.
@@ -218,18 +231,61 @@ std::vector<std::string> moved_row(const EarlierCase* before, const CaseResult& 
   std::optional<Seconds> then, now;
   if (before != nullptr) then = before->projected;
   if (after.projection) now = after.projection->outcome.total;
-  if (!then && !now) return {};
-  if (then && now && std::abs(*now / *then - 1.0) <= moved) return {};
+  if (stayed(then, now)) return {};
   return {
       after.one.id,
       seconds(then),
       seconds(now),
-      then && now ? signed_percent(*now / *then - 1.0) : "-",
+      change_of(then, now),
       then && before->published.value > 0.0 ? signed_percent(*then / before->published - 1.0) : "-",
       now && after.one.is_published() ? signed_percent(after.deviation()) : "-"};
 }
 
+// The same of the memory of a row whose peak was measured.
+std::vector<std::string> moved_memory(const EarlierCase* before, const CaseResult& after) {
+  if (!after.one.memory || !after.one.memory->has_peak()) return {};
+  const auto gigabytes = [](const std::optional<Bytes>& of) {
+    return of ? fmt::format("{:.3f}", of->value / 1e9) : std::string("-");
+  };
+  std::optional<Bytes> then, now;
+  if (before != nullptr) then = before->memory;
+  if (after.projection) now = after.projection->memory;
+  if (stayed(then, now)) return {};
+  return {after.one.id, gigabytes(then), gigabytes(now), change_of(then, now)};
+}
+
+std::string rows_text(const EarlierSet& before, const SetResult& now) {
+  TextTable seconds, memory;
+  seconds.columns = {
+      {"row", "", Align::left},   {"before", "s"},        {"now", "s"}, {"change", "%"},
+      {"deviation", "before, %"}, {"deviation", "now, %"}};
+  memory.columns = {{"row", "", Align::left}, {"before", "GB"}, {"now", "GB"}, {"change", "%"}};
+  std::map<std::string, EarlierCase> gone = before.cases;
+  for (const CaseResult& one : now.cases) {
+    const auto earlier = gone.find(one.one.id);
+    const EarlierCase* then = earlier == gone.end() ? nullptr : &earlier->second;
+    if (auto row = moved_row(then, one); !row.empty()) seconds.rows.push_back(row);
+    if (auto row = moved_memory(then, one); !row.empty()) memory.rows.push_back(row);
+    if (earlier != gone.end()) gone.erase(earlier);
+  }
+  std::string text;
+  if (!seconds.rows.empty()) text += format(seconds);
+  if (!memory.rows.empty()) text += "memory of a device at its peak:\n" + format(memory);
+  if (text.empty()) text = "no row moved\n";
+  for (const auto& [id, one] : gone) text += id + " is no longer in the set\n";
+  return text;
+}
+
 }  // namespace
+
+void refuse_other_fidelity(const EarlierValidation& before, const std::string& set,
+                           Fidelity fidelity) {
+  const auto found = before.find(set);
+  if (found == before.end() || found->second.fidelity == name(fidelity)) return;
+  throw std::runtime_error(
+      fmt::format("the earlier {} is {} and this one would be {}; --fidelity {} compares them", set,
+                  found->second.fidelity, name(fidelity), found->second.fidelity));
+}
 
 std::string changes_text(const EarlierValidation& before, const std::vector<SetResult>& now) {
   std::string text;
@@ -239,25 +295,11 @@ std::string changes_text(const EarlierValidation& before, const std::vector<SetR
       text += result.set.name + " was not validated before\n\n";
       continue;
     }
-    std::map<std::string, EarlierCase> gone = found->second;
     text +=
         result.set.name + ": " +
         before_and_after(earlier_deviations(found->second),
                          deviations_of_cases(result, cases_that_ran(result, "", SampleSide::out))) +
-        '\n';
-    TextTable table;
-    table.columns = {
-        {"row", "", Align::left},   {"before", "s"},        {"now", "s"}, {"change", "%"},
-        {"deviation", "before, %"}, {"deviation", "now, %"}};
-    for (const CaseResult& one : result.cases) {
-      const auto earlier = gone.find(one.one.id);
-      const auto row = moved_row(earlier == gone.end() ? nullptr : &earlier->second, one);
-      if (!row.empty()) table.rows.push_back(row);
-      if (earlier != gone.end()) gone.erase(earlier);
-    }
-    text += table.rows.empty() ? "no row moved\n" : format(table);
-    for (const auto& [id, one] : gone) text += id + " is no longer in the set\n";
-    text += '\n';
+        '\n' + rows_text(found->second, result) + '\n';
   }
   return text;
 }

@@ -563,8 +563,9 @@ TEST_F(DrawnEdits, OfRecordsAndPoints) {
       R"("equal_words":[1.5],"validation_loss":2.0,"words_per_s":3.0,"cpu_s":4.0})",
       [](const std::string& text) { parse_memorisation_record(text); });
   expect_of_json("earlier validation",
-                 R"({"format":"fourfold-validation-1","sets":[{"name":"a","cases":[{"id":"b",)"
-                 R"("in_sample":"","published_s":1.0,"projected_s":2.0}]}]})",
+                 R"({"format":"fourfold-validation-1","sets":[{"name":"a","fidelity":"full",)"
+                 R"("cases":[{"id":"b","in_sample":"","published_s":1.0,"projected_s":2.0,)"
+                 R"("memory_B":3.0}]}]})",
                  of_file(".json", [](const std::string& path) { read_validation_json(path); }));
 }
 

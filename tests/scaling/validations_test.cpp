@@ -195,6 +195,13 @@ TEST(Validations, AreComparedWithEarlierOnesAsTheGoldenTextSays) {
   now[1].cases[2].one.id = "another row";
   now[2].set.name = "d";
   expect_golden("validation_changes.txt", changes_text(earlier, now));
+  now = before;
+  CaseResult& one = now[1].cases[0];
+  one.projection.value().memory *= 1.01;
+  EXPECT_EQ(changes_text(earlier, {now[1]}).find(" GB"), std::string::npos);
+  one.one.memory = MeasuredMemory{.peak = {1e9}};
+  EXPECT_NE(changes_text(earlier, {now[1]}).find(" GB"), std::string::npos);
+  EXPECT_THROW(refuse_other_fidelity(earlier, "b", Fidelity::estimated), std::runtime_error);
 }
 
 // By hand, of all cases of a sample.
