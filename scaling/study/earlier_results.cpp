@@ -51,15 +51,16 @@ bool is_summary_ours(const std::string& folder) {
   return is_ours(summary_in(folder), study_csv({}));
 }
 
-constexpr std::array endings{".png", ".svg", ".pdf"};
+constexpr std::array picture_endings{".png", ".svg", ".pdf"};
 
 // A picture of somebody else's has one of them.
 bool is_picture_ours(const std::string& path) {
-  return std::ranges::all_of(endings, [&](const char* ending) { return is_plain(path + ending); });
+  return std::ranges::all_of(picture_endings,
+                             [&](const char* ending) { return is_plain(path + ending); });
 }
 
 void take_away_picture(const std::string& path) {
-  for (const char* ending : endings) take_away(path + ending);
+  for (const char* ending : picture_endings) take_away(path + ending);
 }
 
 // Returns whether there was one.
