@@ -80,7 +80,9 @@ inline Platform slowed(Platform platform, double factor) {
   slow(platform.library, factor);
   slow(platform.software, factor);
   for (Fact& fact : platform.facts) {
-    if (fact.key == "processor.fp32_Tflops") fact.value /= factor;
+    if (fact.key == "processor.fp32_Tflops" || fact.key.starts_with("processor.gemm.")) {
+      fact.value /= factor;
+    }
   }
   return platform;
 }

@@ -177,8 +177,8 @@ TEST(AdviceText, TellsTimesInTheUnitThatShowsThem) {
     Advice advice = plain_advice();
     advice.options[0].step_days = seconds / 86'400.0;
     const std::string text = advice_text(advice);
-    const std::size_t begin = text.rfind(": ", text.find(" node-hours")) + 2;
-    return text.substr(begin, text.find(',', begin) - begin);
+    const std::size_t begin = text.find(':', text.find("micro-batch")) + 2;
+    return text.substr(begin, std::min(text.find(',', begin), text.find(".\n", begin)) - begin);
   };
 
   for (const auto& [seconds, words] : {std::pair{0.04, "0.0 s"},
