@@ -42,14 +42,16 @@ std::int64_t largest_word(const TokenFile& file) {
   return largest;
 }
 
-// A first line that may be a document is read to its end, however long it is: what the file holds
-// does not depend on that.
+// A first line that may be a document is read to its end: what the file holds does not depend on
+// its length. One of more than 64 MiB is text: a dump in one line is not to fill the memory.
 std::string with_first_line(const std::string& path, std::string beginning, std::int64_t bytes) {
+  constexpr std::int64_t longest = 64 << 20;
   const OpenFile file(path);
+  const std::int64_t most = std::min(bytes, longest);
   bool goes_on = cuts_its_first_line(beginning);
-  while (goes_on && std::ssize(beginning) < bytes) {
+  while (goes_on && std::ssize(beginning) < most) {
     const std::size_t known = beginning.size();
-    beginning.resize(std::min(2 * known, static_cast<std::size_t>(bytes)));
+    beginning.resize(std::min(2 * known, static_cast<std::size_t>(most)));
     file.read(static_cast<std::int64_t>(known), beginning.data() + known, beginning.size() - known);
     goes_on = beginning.find('\n', known) == std::string::npos;
   }
