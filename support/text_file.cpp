@@ -10,8 +10,6 @@
 namespace fourfold::inline support {
 namespace {
 
-constexpr const char* byte_order_mark = "\xef\xbb\xbf";
-
 using namespace std::string_view_literals;
 
 struct Beginning {
@@ -65,12 +63,18 @@ void drop_carriage_returns(std::string& text) {
 
 }  // namespace
 
+std::string_view without_mark(std::string_view text) {
+  constexpr auto mark = "\xef\xbb\xbf"sv;
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
+}
+
 std::string read_text_file(const std::string& path, const std::string& what, std::int64_t most) {
   std::string text = read_whole_file(path, what, most);
   if (const std::string why = why_no_text(text); !why.empty()) {
     throw std::runtime_error("cannot read " + what + (what.empty() ? "" : " ") + path + ": " + why);
   }
-  if (text.starts_with(byte_order_mark)) text.erase(0, std::string(byte_order_mark).size());
+  text.erase(0, text.size() - without_mark(text).size());
   drop_carriage_returns(text);
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/whole_file.hpp"
@@ -13,6 +14,9 @@ namespace fourfold::inline support {
 // As read_whole_file.
 std::string read_text_file(const std::string& path, const std::string& what = "",
                            std::int64_t most = most_input_bytes);
+
+// Of a text that is in memory, what follows its byte order mark, if it has one.
+std::string_view without_mark(std::string_view text);
 
 struct TextLine {
   std::int64_t number = 1;

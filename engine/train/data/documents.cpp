@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "support/json_text.hpp"
+#include "support/text_file.hpp"
 
 namespace fourfold::inline engine::inline train::inline data {
 
@@ -81,8 +82,7 @@ void take_conversation(const nlohmann::json& messages, std::int64_t line,
 
 // From its first letter on, where that is a document's; a mark of UTF-8 is no letter.
 std::string_view first_line_of(std::string_view text) {
-  constexpr std::string_view mark = "\xef\xbb\xbf";
-  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  text = without_mark(text);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '{') return {};
   return text.substr(begin, text.find('\n', begin) - begin);

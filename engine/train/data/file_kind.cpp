@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/text_file.hpp"
+
 namespace fourfold::inline engine::inline train::inline data {
 
 namespace {
@@ -71,7 +73,7 @@ bool is_json_over_lines(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(letters), text.size()));
   };
   constexpr auto blanks = " \t\r\n"sv;
-  if (text.starts_with("\xef\xbb\xbf"sv)) text.remove_prefix(3);
+  text = without_mark(text);
   skip(blanks);
   const bool list = text.starts_with('[');
   if (list) {

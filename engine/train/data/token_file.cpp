@@ -45,11 +45,11 @@ std::int64_t largest_word(const TokenFile& file) {
 // A first line that may be a document is read to its end: what the file holds does not depend on
 // its length. One of more than 64 MiB is text: a dump in one line is not to fill the memory.
 std::string with_first_line(const std::string& path, std::string beginning, std::int64_t bytes) {
+  if (!cuts_its_first_line(beginning)) return beginning;
   constexpr std::int64_t longest = 64 << 20;
   const OpenFile file(path);
   const std::int64_t most = std::min(bytes, longest);
-  bool goes_on = cuts_its_first_line(beginning);
-  while (goes_on && std::ssize(beginning) < most) {
+  for (bool goes_on = true; goes_on && std::ssize(beginning) < most;) {
     const std::size_t known = beginning.size();
     beginning.resize(std::min(2 * known, static_cast<std::size_t>(most)));
     file.read(static_cast<std::int64_t>(known), beginning.data() + known, beginning.size() - known);
