@@ -17,6 +17,10 @@ std::optional<std::string> processor_name() {
   return std::nullopt;
 }
 
+std::string recorded_processor() {
+  return processor_name().value_or("unknown processor");
+}
+
 bool says_virtual(const std::string& cpuinfo) {
   const std::size_t flags = cpuinfo.find("\nflags");
   if (flags == std::string::npos) return false;

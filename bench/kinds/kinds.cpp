@@ -24,7 +24,7 @@ namespace fourfold::inline bench::inline kinds {
 BenchHeader bench_header() {
   const World world;
   BenchHeader header;
-  header.cpu = processor_name().value_or("unknown processor");
+  header.cpu = recorded_processor();
   header.kernels = blas_report();
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;

@@ -32,7 +32,7 @@ std::string stem_of(const std::string& out) {
 MachineFacts facts_of(const std::string& software) {
   const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
   const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
-  return {processor_name().value_or("unknown processor"), cores_of_this_machine(), pages * page,
+  return {recorded_processor(), cores_of_this_machine(), pages * page,
           std::filesystem::path(software).filename().string()};
 }
 

@@ -45,7 +45,7 @@ std::string key_of(const HereRun& run, const std::string& transport) {
                      {"batch", run.batch},
                      {"micro_batches", run.options.micro_batches},
                      {"transport", transport},
-                     {"processor", processor_name().value_or("unknown processor")}};
+                     {"processor", recorded_processor()}};
   if (!block_shape(run.model).empty()) key["block"] = model_file_text(run.model);
   return key.dump();
 }

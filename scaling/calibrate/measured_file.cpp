@@ -39,7 +39,7 @@ std::vector<MeasuredOperation> read_measured(const std::string& path) {
 }
 
 void refuse_other_processors(const std::vector<MeasuredOperation>& all, const std::string& path) {
-  const std::string own = processor_name().value_or("unknown processor");
+  const std::string own = recorded_processor();
   for (const MeasuredOperation& one : all) {
     if (one.processor.empty() || one.processor == own) continue;
     throw std::runtime_error(

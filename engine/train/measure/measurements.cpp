@@ -163,7 +163,7 @@ void Measurements::keep(const nlohmann::ordered_json& what, const Measured& meas
       {"reference_s", measured.reference},
       {"foreign_cores", std::round(100.0 * measured.foreign_cores) / 100.0},
       {"date", today()},
-      {"processor", processor_name().value_or("unknown processor")}};
+      {"processor", recorded_processor()}};
   append_own_line(path_, line.dump());
 }
 

@@ -143,8 +143,7 @@ MemoryUse counted_memory(const TrainSettings& settings) {
 }
 
 std::string cpu_text() {
-  return fmt::format("{}, {} cores", processor_name().value_or("unknown processor"),
-                     std::thread::hardware_concurrency());
+  return fmt::format("{}, {} cores", recorded_processor(), std::thread::hardware_concurrency());
 }
 
 std::string header_text(const TrainSettings& settings, const RunFacts& facts) {
