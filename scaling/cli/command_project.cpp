@@ -132,9 +132,7 @@ Answer answer(Typed typed) {
     question.options = whole.options;
     question.variants.clear();
     question.micro_batches = whole.best().micro_batches;
-    before = question;
-    before.scales.clear();
-    before.what_ifs = {};
+    before = without_what_ifs(question);
     before.grid = whole.best().grid;
     const LostNode lost = lost_node_in(typed.lost_node);
     question = after_loss(question, whole.best().grid, lost,

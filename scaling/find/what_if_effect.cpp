@@ -55,10 +55,13 @@ std::optional<WhatIfEffect> effect_of_what_ifs(const Question& asked, const Reco
   if (asked.scales.empty() && asked.what_ifs == WhatIfs{}) return std::nullopt;
   const bool searched_with = !asked.scales.empty() || asked.what_ifs.collective.algorithm;
   if (!searched_with && record.uniform) return compared(*record.uniform, record);
-  Question without = asked;
-  without.scales.clear();
-  without.what_ifs = {};
-  return effect_against(without, asked, record, rule, watch);
+  return effect_against(without_what_ifs(asked), asked, record, rule, watch);
+}
+
+Question without_what_ifs(Question asked) {
+  asked.scales.clear();
+  asked.what_ifs = {};
+  return asked;
 }
 
 WhatIfEffect effect_against(const Question& without, const Question& asked, const Record& record,

@@ -28,6 +28,9 @@ struct WhatIfEffect {
   bool nothing() const;  // changed, where there is an answer without them
 };
 
+// The question as it is without what-ifs and without scaled numbers.
+Question without_what_ifs(Question asked);
+
 // `asked` is the question with what-ifs or scaled numbers that the record answers; where it differs
 // from it otherwise, `without` is that question without them. Absent if there are none.
 std::optional<WhatIfEffect> effect_of_what_ifs(const Question& asked, const Record& record,
