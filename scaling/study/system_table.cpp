@@ -238,10 +238,10 @@ TextTable system_rows(const Study& study) {
 }
 
 std::string choices_of_systems(const Study& study) {
-  const bool of_systems = !study.rows.empty() && !study.rows.front().record.system.empty();
-  const auto of_first = [&, work = of_systems ? work_of(study.rows.front()) : ""](
-                            const StudyRow& row) { return !row.given && work_of(row) == work; };
-  if (!of_systems || !std::ranges::all_of(study.rows, of_first)) return "";
+  if (study.rows.empty() || study.rows.front().record.system.empty()) return "";
+  const std::string work = work_of(study.rows.front());
+  const auto of_first = [&](const StudyRow& row) { return !row.given && work_of(row) == work; };
+  if (!std::ranges::all_of(study.rows, of_first)) return "";
   const std::vector<Runs> points = runs_of(study);
   std::vector<std::string> chosen;
   using Timed = std::pair<double, std::string>;    // seconds of a system
